@@ -1,0 +1,13 @@
+"""Leave out the doctests of modules whose optional extra is not installed."""
+
+from importlib.util import find_spec
+
+NEEDS = {
+    "src/sdgm/cli": ("typer", "rich"),
+    "src/sdgm/plotting.py": ("matplotlib",),
+    "src/sdgm/nn": ("torch",),
+    "src/sdgm/export": ("onnx", "skl2onnx"),
+    "src/sdgm/dask.py": ("dask", "distributed"),
+}
+
+collect_ignore = [path for path, names in NEEDS.items() if not all(map(find_spec, names))]

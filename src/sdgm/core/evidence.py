@@ -1,0 +1,72 @@
+"""The outer updates: how well the data determine each weight, alpha, pi and the log evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.whitening import Whitening
+
+
+def well_determined(
+    whitening: Whitening, curvature: FloatArray, cholesky: FloatArray
+) -> FloatArray:
+    """``1 - alpha_h lambda_h`` of every active weight, between zero and one: (n_active,).
+
+    MacKay's gamma is ``q_h' (I - V) q_h`` with V the inverse of ``I + curvature``. Written as
+    ``I - V = V curvature`` it does not cancel for the weights that are about to die.
+    """
+    shrinkage, _ = lapack.dpotrs(cholesky, curvature, lower=1)
+    if all(Q is None for Q in whitening.Q):
+        gamma = np.diagonal(shrinkage).copy()
+    else:
+        gamma = np.concatenate(
+            [
+                np.diagonal(shrinkage[coords, coords])
+                if Q is None
+                else ((Q @ shrinkage[coords, coords]) * Q).sum(axis=1)
+                for coords, _, Q in whitening.blocks()
+            ]
+        )
+    # rounding may leave a tiny negative value, whose alpha would be negative
+    return np.clip(gamma, 0.0, 1.0)
+
+
+def log_evidence(log_posterior: float, cholesky: FloatArray) -> float:
+    """Laplace approximation ``J - |theta|^2 / 2 - log det(precision) / 2``."""
+    return log_posterior - float(np.log(np.einsum("ii->i", cholesky)).sum())
+
+
+def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
+    """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (update of alpha); infinite where w is zero."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        alpha = gamma / (w * w)
+    return np.where(np.isnan(alpha), np.inf, alpha)
+
+
+def updated_pi(r_sum: FloatArray, component_class: IntArray, class_share: FloatArray) -> FloatArray:
+    """Mean responsibility of each component within its class, times the share of the class.
+
+    With shares of one this is the paper's update of pi.
+    """
+    class_sum = np.bincount(component_class, r_sum, minlength=len(class_share))
+    return r_sum / class_sum[component_class] * class_share[component_class]
+
+
+def weight_covariance(whitening: Whitening, cholesky: FloatArray) -> FloatArray:
+    """Posterior covariance Lambda of the active weights (Eq. Lambda): (n_active, n_active).
+
+    ``Lambda = A^-1/2 (I - Q Q' + Q V Q') A^-1/2``: the data say nothing about combinations of
+    weights outside Q, which keep their prior.
+    """
+    if len(cholesky) == 0:
+        return np.empty((0, 0))
+    V, _ = lapack.dpotri(cholesky, lower=1)
+    V = np.tril(V) + np.tril(V, -1).T
+    if any(Q is not None for Q in whitening.Q):
+        Q_all = np.zeros((len(whitening.prior_std), len(V)))
+        for coords, weights, Q in whitening.blocks():
+            Q_all[weights, coords] = np.eye(coords.stop - coords.start) if Q is None else Q
+        V = Q_all @ (V - np.eye(len(V))) @ Q_all.T + np.eye(len(Q_all))
+    return V * whitening.prior_std * whitening.prior_std[:, None]

@@ -1,0 +1,212 @@
+"""Gaussians as weights: the collapse of (mu, Sigma) into w (Eq. 6), and back where Sigma exists.
+
+A learned component need not be a Gaussian: a quadratic form added to every component cancels in
+the softmax, so that w alone does not determine a density.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sdgm._typing import BoolArray, FloatArray
+from sdgm.core.features import CovarianceType, n_monomials
+
+
+class Gaussian(NamedTuple):
+    """``exp(w'phi(x)) = exp(log_scale) N(x | mean, covariance)``.
+
+    Attributes
+    ----------
+    mean : (..., D) array
+    covariance : (..., D, D) array
+    log_scale : (...) array
+        Log of the factor in front of the normalised density, such as a log mixture weight.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    log_scale: FloatArray
+
+
+def weights_from_gaussian(
+    mean: ArrayLike,
+    covariance: ArrayLike,
+    mixture_weight: ArrayLike = 1.0,
+    covariance_type: str = CovarianceType.FULL,
+) -> FloatArray:
+    """Weights with ``exp(w'phi(x)) = mixture_weight N(x | mean, covariance)`` (collapse, Eq. 6).
+
+    The layout of covariances is that of scikit-learn's ``GaussianMixture``. For ``tied`` the
+    quadratic term, which all components share, is left out: the weights are linear and only the
+    posterior is that of the Gaussians. Appendix A prints these weights with the signs of
+    ``D/2 ln 2 pi`` and ``1/2 ln |Sigma|`` flipped; here they are those of Eq. 6.
+
+    Parameters
+    ----------
+    mean : (..., D) array
+        One mean or one per component, as (K, D).
+    covariance : array
+        By ``covariance_type``: ``full`` (..., D, D), ``diag`` (..., D) variances, ``spherical``
+        (...) variances, ``tied`` one (D, D) matrix.
+    mixture_weight : (...) array
+        Positive; its log is added to the constant term. Pass 1 where pi is kept apart.
+    covariance_type : {"full", "diag", "spherical", "tied"}
+
+    Returns
+    -------
+    w : (..., H) array
+        In the order of `sdgm.core.features.monomials`.
+
+    Examples
+    --------
+    >>> weights_from_gaussian([1.0, 0.0], [[1.0, 0.0], [0.0, 0.5]]).round(4)
+    array([-1.9913,  1.    ,  0.    , -0.5   , -0.    , -1.    ])
+    """
+    mu, Sigma = np.asarray(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
+    linear, quadratic, log_det = _natural_parameters(mu, Sigma, CovarianceType(covariance_type))
+    constant = _log_normalizer(mu, linear, log_det) + np.log(mixture_weight)  # (...)
+    shape = constant.shape
+    return np.concatenate(
+        [
+            constant[..., None],
+            np.broadcast_to(linear, shape + linear.shape[-1:]),
+            np.broadcast_to(quadratic, shape + quadratic.shape[-1:]),
+        ],
+        axis=-1,
+    )
+
+
+def _natural_parameters(
+    mu: FloatArray, Sigma: FloatArray, covariance_type: CovarianceType
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Linear weights ``S mu``, quadratic weights from S, and ``ln |Sigma|``, with S = Sigma^-1."""
+    match covariance_type:
+        case CovarianceType.FULL:
+            S, log_det = _inverse_and_log_det(Sigma)
+            return _product(S, mu), _upper_triangle(S), log_det
+        case CovarianceType.TIED:
+            S, log_det = _inverse_and_log_det(Sigma)
+            return _product(S, mu), np.empty((0,)), log_det
+        case CovarianceType.DIAG:
+            _check_positive(Sigma)
+            return mu / Sigma, -0.5 / Sigma, np.log(Sigma).sum(axis=-1)
+        case CovarianceType.SPHERICAL:
+            _check_positive(Sigma)
+            variance = Sigma[..., None]
+            return mu / variance, -0.5 / variance, mu.shape[-1] * np.log(Sigma)
+        case _:
+            assert_never(covariance_type)
+
+
+def _log_normalizer(mu: FloatArray, S_mu: FloatArray, log_det: FloatArray) -> FloatArray:
+    """Constant term of Eq. 6, ``-(D ln 2 pi + ln |Sigma| + mu'S mu) / 2``: (...)."""
+    D = mu.shape[-1]
+    log_normalizer: FloatArray = -0.5 * (D * np.log(2 * np.pi) + log_det + (S_mu * mu).sum(axis=-1))
+    return log_normalizer
+
+
+def _inverse_and_log_det(Sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    try:
+        L_inv = np.linalg.inv(np.linalg.cholesky(Sigma))
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "A covariance is not positive definite; add a small multiple of the identity to it."
+        ) from None
+    diagonal = np.diagonal(L_inv, axis1=-2, axis2=-1)
+    return np.swapaxes(L_inv, -1, -2) @ L_inv, -2.0 * np.log(diagonal).sum(axis=-1)
+
+
+def _check_positive(variance: FloatArray) -> None:
+    if not np.all(variance > 0):
+        raise ValueError(f"Variances must be positive, got {variance.min()}; add a small number.")
+
+
+def _product(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    product: FloatArray = (matrix @ vector[..., None])[..., 0]
+    return product
+
+
+def _upper_triangle(S: FloatArray) -> FloatArray:
+    """Quadratic weights of Eq. 6: ``-s_ii / 2`` and, once for both (i, j) and (j, i), ``-s_ij``."""
+    i, j = np.triu_indices(S.shape[-1])
+    return np.where(i == j, -0.5, -1.0) * S[..., i, j]
+
+
+def _precision_matrix(w: FloatArray, D: int) -> FloatArray:
+    """The S whose quadratic weights are those of w: (..., D, D)."""
+    H = n_monomials(D, CovarianceType.FULL)
+    if w.shape[-1] != H:
+        raise ValueError(
+            f"w has {w.shape[-1]} weights, but full quadratic features of {D} variables are {H}; "
+            f"put zeros where weights were pruned."
+        )
+    i, j = np.triu_indices(D)
+    S = np.zeros((*w.shape[:-1], D, D))
+    S[..., i, j] = -w[..., 1 + D :]
+    return S + np.swapaxes(S, -1, -2)  # s_ii = -2 w_ii, s_ij = s_ji = -w_ij
+
+
+def is_gaussian(w: ArrayLike, n_features: int) -> BoolArray:
+    """Whether the quadratic form of w is negative definite, whatever the units of x.
+
+    Parameters
+    ----------
+    w : (..., H) array
+        Weights of full quadratic features (Eq. 2).
+    n_features : int
+        D.
+
+    Returns
+    -------
+    is_gaussian : (...) boolean array
+
+    Examples
+    --------
+    >>> is_gaussian([[0.0, 1.0, -0.5], [0.0, 1.0, 0.5]], n_features=1)
+    array([ True, False])
+    """
+    S = _precision_matrix(np.asarray(w, dtype=np.float64), n_features)
+    diagonal = np.diagonal(S, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    smallest = np.linalg.eigvalsh(S / scale[..., :, None] / scale[..., None, :])[..., 0]
+    # a direction in which x has no say leaves an eigenvalue of rounding errors
+    return np.asarray(smallest > n_features * np.finfo(np.float64).eps)
+
+
+def gaussian_from_weights(w: ArrayLike, n_features: int) -> Gaussian:
+    """The Gaussian that w was collapsed from (Eq. 6 backwards).
+
+    Parameters
+    ----------
+    w : (..., H) array
+        Weights of full quadratic features (Eq. 2), zeros where weights were pruned.
+    n_features : int
+        D.
+
+    Raises
+    ------
+    ValueError
+        If a quadratic form is not negative definite; `is_gaussian` tells which.
+
+    Examples
+    --------
+    >>> w = weights_from_gaussian([1.0, 2.0], [[2.0, 0.5], [0.5, 1.0]], mixture_weight=0.25)
+    >>> mean, covariance, log_scale = gaussian_from_weights(w, n_features=2)
+    >>> mean.round(6), round(float(np.exp(log_scale)), 6)
+    (array([1., 2.]), 0.25)
+    """
+    w = np.asarray(w, dtype=np.float64)
+    D = n_features
+    n_open = np.sum(~is_gaussian(w, D))
+    if n_open:
+        raise ValueError(
+            f"The quadratic form of {n_open} of {w[..., 0].size} weight vectors is not negative "
+            f"definite, so there is no covariance; select with is_gaussian(w, n_features) first."
+        )
+    Sigma, log_det_S = _inverse_and_log_det(_precision_matrix(w, D))
+    linear = w[..., 1 : 1 + D]
+    mu = _product(Sigma, linear)
+    return Gaussian(mu, Sigma, w[..., 0] - _log_normalizer(mu, linear, -log_det_S))

@@ -1,0 +1,280 @@
+"""Kernels k(x, z) of the dual form, and the explicit features of those that have few.
+
+With psi(x)'psi(z) = k(x, z) the Gram matrix of N rows is a product of two thin factors, which is
+what keeps the dual form as small as the original one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, combinations_with_replacement
+from numbers import Integral, Real
+from typing import Protocol, assert_never
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.features import column_products
+
+KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+class Kernel(Protocol):
+    """What the dual form asks of a kernel."""
+
+    def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Gram matrix ``k(x_n, z_m)`` between the rows of X and of Z: (N, N')."""
+        ...
+
+    def explicit(self, X: FloatArray) -> FloatArray | None:
+        """Features psi with ``psi(X) @ psi(Z).T == gram(X, Z)``, or None where there are none."""
+        return None
+
+    def explicit_size(self, n_features: int) -> int | None:
+        """Number of explicit features of D variables, or None where there are none."""
+        return None
+
+    def diagonal(self, X: FloatArray) -> FloatArray | None:
+        """``k(x_n, x_n)`` of a kernel known to be positive semi-definite, else None: (N,)."""
+        return None
+
+
+@dataclass(frozen=True)
+class PolynomialKernel(Kernel):
+    """``k(x, z) = (gamma x'z + coef0)^degree``; with the defaults, the kernel of the paper.
+
+    The paper calls this phi'phi. That holds only when the linear and cross terms of phi are scaled
+    by sqrt(2), which is what ``explicit`` does.
+
+    Parameters
+    ----------
+    degree : int
+        Positive.
+    gamma : float
+        Scale of the input, positive.
+    coef0 : float
+        Not negative; zero leaves the monomials of the highest degree only.
+
+    Examples
+    --------
+    >>> kernel = PolynomialKernel()
+    >>> x, z = np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]])
+    >>> kernel.gram(x, z)
+    array([[36.]])
+    >>> (kernel.explicit(x) @ kernel.explicit(z).T).round(12)
+    array([[36.]])
+    """
+
+    degree: int = 2
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        degree, coef0 = self.degree, self.coef0
+        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
+            raise ValueError(
+                f"degree must be a positive integer, got {degree!r}; the paper uses 2."
+            )
+        _check_gamma(self.gamma)
+        if not (isinstance(coef0, Real) and 0.0 <= coef0 < math.inf):
+            raise ValueError(
+                f"coef0 must be a number that is not negative, got {coef0!r}; the paper uses 1."
+            )
+
+    def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        gram: FloatArray = X @ Z.T  # (N, N')
+        gram *= self.gamma
+        gram += self.coef0
+        if self.degree == 2:
+            np.square(gram, out=gram)
+        elif self.degree > 2:
+            np.power(gram, float(self.degree), out=gram)
+        return gram
+
+    def explicit(self, X: FloatArray) -> FloatArray:
+        """Scaled monomials psi(X), in the order of phi (Eq. 2) for degree 2.
+
+        The kernel is ``(e(x)'e(z))^degree`` with e(x) = [sqrt(coef0), sqrt(gamma) x]. The power of
+        this sum over entries is a sum over all products of ``degree`` entries, each counted as
+        often as it can be reordered: the square root of that count is the scale.
+
+        Returns
+        -------
+        psi : (N, explicit_size(D)) array, column-major
+        """
+        bias = np.full((int(self.coef0 > 0), len(X)), math.sqrt(self.coef0))
+        entries = np.concatenate([bias, math.sqrt(self.gamma) * X.T])  # (D + 1 or D, N)
+        index = _sorted_choices(len(entries), self.degree)
+        psi = column_products(entries, index)
+        psi *= np.sqrt(_n_reorderings(index))
+        return psi
+
+    def explicit_size(self, n_features: int) -> int:
+        n_entries = n_features + int(self.coef0 > 0)
+        return math.comb(n_entries + self.degree - 1, self.degree)
+
+    def diagonal(self, X: FloatArray) -> FloatArray:
+        return (self.gamma * np.einsum("nd,nd->n", X, X) + self.coef0) ** self.degree
+
+
+def _sorted_choices(n_entries: int, degree: int) -> IntArray:
+    """All non-decreasing choices of ``degree`` entries: (degree, n_choices)."""
+    choices = chain.from_iterable(combinations_with_replacement(range(n_entries), degree))
+    return np.fromiter(choices, dtype=np.intp).reshape(-1, degree).T
+
+
+def _n_reorderings(index: IntArray) -> FloatArray:
+    """Multinomial coefficient ``degree! / prod(repeats!)`` of each sorted choice: (n_choices,)."""
+    n_reorderings = np.ones(index.shape[1])
+    repeats = np.ones(index.shape[1])  # length of the run of equal entries that ends here
+    for position in range(1, len(index)):
+        repeats = np.where(index[position] == index[position - 1], repeats + 1.0, 1.0)
+        n_reorderings *= (position + 1) / repeats
+    return n_reorderings
+
+
+@dataclass(frozen=True)
+class RBFKernel(Kernel):
+    """``k(x, z) = exp(-gamma |x - z|^2)``.
+
+    Parameters
+    ----------
+    gamma : float
+        Inverse squared width, positive.
+
+    Examples
+    --------
+    >>> RBFKernel(gamma=0.5).gram(np.zeros((1, 2)), np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+
+    def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        # distances do not depend on the origin, but |x|^2 + |z|^2 - 2 x'z cancels far away from it
+        origin = Z.mean(axis=0) if len(Z) else 0.0
+        x, z = X - origin, Z - origin
+        gram: FloatArray = x @ z.T  # (N, N')
+        gram *= -2.0
+        gram += np.einsum("nd,nd->n", x, x)[:, None]
+        gram += np.einsum("nd,nd->n", z, z)
+        np.maximum(gram, 0.0, out=gram)  # rounding must not lift k above one
+        gram *= -self.gamma
+        return np.exp(gram, out=gram)
+
+    def diagonal(self, X: FloatArray) -> FloatArray:
+        return np.ones(len(X))
+
+
+@dataclass(frozen=True)
+class LinearKernel(Kernel):
+    """``k(x, z) = x'z``.
+
+    Examples
+    --------
+    >>> LinearKernel().gram(np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]]))
+    array([[5.]])
+    """
+
+    def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        gram: FloatArray = X @ Z.T  # (N, N')
+        return gram
+
+    def explicit(self, X: FloatArray) -> FloatArray:
+        """The input itself: (N, D)."""
+        return X
+
+    def explicit_size(self, n_features: int) -> int:
+        return n_features
+
+    def diagonal(self, X: FloatArray) -> FloatArray:
+        return np.einsum("nd,nd->n", X, X)
+
+
+@dataclass(frozen=True)
+class CallableKernel(Kernel):
+    """A kernel of the user's own, called as scikit-learn's ``SVC`` calls it.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Z)`` of (N, D) and (N', D) arrays returns the (N, N') Gram matrix. It may be
+        indefinite or asymmetric.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import laplacian_kernel
+    >>> CallableKernel(laplacian_kernel).gram(np.zeros((3, 2)), np.ones((4, 2))).shape
+    (3, 4)
+    """
+
+    function: KernelFunction
+
+    def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        gram: FloatArray = np.asarray(self.function(X, Z), dtype=np.float64)
+        name = getattr(self.function, "__name__", repr(self.function))
+        if gram.shape != (len(X), len(Z)):
+            raise ValueError(
+                f"The kernel {name} returned shape {gram.shape} instead of {(len(X), len(Z))}; it "
+                f"must map two matrices to their Gram matrix, which for a function of two vectors "
+                f"is sklearn.metrics.pairwise.pairwise_kernels(X, Z, metric={name})."
+            )
+        if not np.isfinite(gram).all():
+            raise ValueError(
+                f"The kernel {name} returned NaN or infinity; scale the input or check the kernel."
+            )
+        return gram
+
+
+class KernelName(StrEnum):
+    """The kernels known by name."""
+
+    POLY = "poly"
+    RBF = "rbf"
+    LINEAR = "linear"
+
+    @classmethod
+    def _missing_(cls, value: object) -> KernelName:
+        known = ", ".join(repr(str(member)) for member in cls)
+        raise ValueError(f"kernel must be one of {known} or a callable, got {value!r}.")
+
+
+def make_kernel(
+    kernel: str | KernelFunction, *, gamma: float = 1.0, degree: int = 2, coef0: float = 1.0
+) -> Kernel:
+    """The kernel of a name, or around a callable; parameters that it does not have are ignored.
+
+    Parameters
+    ----------
+    kernel : {"poly", "rbf", "linear"} or callable
+    gamma, degree, coef0 :
+        As in `PolynomialKernel` and `RBFKernel`.
+
+    Examples
+    --------
+    >>> make_kernel("poly", gamma=0.5)
+    PolynomialKernel(degree=2, gamma=0.5, coef0=1.0)
+    """
+    if callable(kernel):
+        return CallableKernel(kernel)
+    name = KernelName(kernel)
+    match name:
+        case KernelName.POLY:
+            return PolynomialKernel(degree, gamma, coef0)
+        case KernelName.RBF:
+            return RBFKernel(gamma)
+        case KernelName.LINEAR:
+            return LinearKernel()
+        case _:
+            assert_never(name)
+
+
+def _check_gamma(gamma: float) -> None:
+    if not (isinstance(gamma, Real) and 0.0 < gamma < math.inf):
+        raise ValueError(f"gamma must be a positive number, got {gamma!r}; try 1 / n_features.")

@@ -1,0 +1,208 @@
+"""Algorithm 1 of the paper: Newton inside EM inside the evidence loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm.core.evidence import (
+    log_evidence,
+    updated_alpha,
+    updated_pi,
+    weight_covariance,
+    well_determined,
+)
+from sdgm.core.newton import (
+    Mode,
+    NumericalTrouble,
+    log_posterior,
+    maximize_over_w,
+    robust_precision_cholesky,
+)
+from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
+from sdgm.core.options import Options
+from sdgm.core.pruning import least_needed, optimal_alpha, prune_components, quality_over_sparsity
+from sdgm.core.rows import Rows
+from sdgm.core.state import Record, State, Stop
+from sdgm.core.whitening import Whitening, whiten
+
+# Newton steps where w is to reach its mode; it takes five to ten
+MANY_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `learn` returns: the last state, one record per outer pass, and why it stopped."""
+
+    state: State
+    records: list[Record]
+    stop: Stop
+
+
+def learn(
+    rows: Rows,
+    Rt: FloatArray,
+    state: State,
+    options: Options,
+    callback: Callable[[Record], bool | None] | None = None,
+    *,
+    keep_states: bool = False,
+) -> Result:
+    """Learn the weights, their precisions and the mixture (Algorithm 1).
+
+    Parameters
+    ----------
+    rows : Rows
+        Training rows in the coordinates of the design, with the responsibilities to start from.
+    Rt : (H, p) array
+        Transposed right factor of the design ``Phi = Z R``.
+    state : State
+        Where to start.
+    options : Options
+    callback : callable, optional
+        Called with the record of every outer pass; a true answer ends learning.
+    keep_states : bool
+        Whether the records carry the state after their pass.
+
+    Returns
+    -------
+    Result
+        An interrupt from the keyboard ends learning with the state so far.
+    """
+    records: list[Record] = []
+    class_share = class_shares(rows.y, rows.s, options)
+    begin = perf_counter()
+    try:
+        for iteration in range(1, options.max_iter + 1):  # while alpha has not converged
+            if state.n_weights == 0:
+                return Result(state, records, Stop.EMPTY)
+            whitening = whiten(Rt, state)
+            from_start = rows.r0 is not None
+            mode = settle_r_and_w(rows, whitening, state, options)
+            rows = rows.started()
+            w = whitening.to_w(mode.theta)
+
+            # Lambda_diag, alpha, pi
+            gamma = well_determined(whitening, mode.curvature, mode.cholesky)
+            alpha, remove = next_alpha(state, w, gamma, mode.gain, options)
+            r_sum = mode.fit.r_sum if options.em_gradient else current_r_sum(rows, mode.mixture)
+            pi = updated_pi(r_sum, state.component_class, class_share)
+
+            change = alpha_change(state.alpha, alpha, ~remove)
+            squared = float(((alpha - state.alpha)[~remove] ** 2).sum())
+            state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(~remove)
+            state = prune_components(state, options.min_share)
+
+            records.append(
+                Record(
+                    iteration=iteration,
+                    log_posterior=log_posterior(mode.fit, mode.theta, complete=False),
+                    log_likelihood=mode.fit.log_likelihood,
+                    log_evidence=log_evidence(
+                        log_posterior(mode.fit, mode.theta, complete=True), mode.cholesky
+                    ),
+                    n_weights=state.n_weights,
+                    n_components=state.n_components,
+                    alpha_change=change,
+                    newton_steps=mode.steps,
+                    seconds=perf_counter() - begin,
+                    state=state if keep_states else None,
+                )
+            )
+            if callback is not None and callback(records[-1]):
+                return Result(state, records, Stop.CALLBACK)
+            settled = mode.gain <= options.newton_tol and not from_start
+            if settled and not remove.any():
+                if change < options.tol or squared < options.alpha_tol:
+                    return Result(state, records, Stop.CONVERGED)
+    except KeyboardInterrupt:
+        return Result(state, records, Stop.INTERRUPTED)
+    except NumericalTrouble:
+        if not records:
+            raise
+        return Result(state, records, Stop.NUMERICAL)
+    return Result(state, records, Stop.MAX_ITER)
+
+
+def settle_r_and_w(rows: Rows, whitening: Whitening, state: State, options: Options) -> Mode:
+    """The middle and the innermost loop: r and w, with alpha and pi held.
+
+    The first pass ever takes r from the start, whose k-means clusters tell the components of a
+    class apart; an E-step from w = 0 would make them equal for ever.
+    """
+    theta = whitening.to_theta(state.w)
+    mixture = Mixture(whitening.score_vectors(theta), np.log(state.pi), state.component_class)
+    few = has_few_weights(state, options)
+    steps = 0
+    for _ in range(options.max_em):  # while r has not converged
+        before = mixture
+        mode = maximize_over_w(  # while w has not converged
+            rows,
+            whitening,
+            mixture,
+            theta,
+            max_steps=MANY_STEPS if few or rows.r0 is not None else options.max_newton,
+            tol=options.newton_tol,
+            r_from=None if options.em_gradient else before,
+            observed=rows.r0 is None and few,
+        )
+        steps += mode.steps
+        theta, mixture = mode.theta, mode.mixture
+        if options.max_em > 1 and mean_change_of_r(rows, before, mixture) < options.r_tol:
+            break
+        rows = rows.started()
+    return replace(mode, steps=steps)
+
+
+def next_alpha(
+    state: State, w: FloatArray, gamma: FloatArray, gain: float, options: Options
+) -> tuple[FloatArray, BoolArray]:
+    """The updated alphas and which weights leave.
+
+    The paper's update is gradual: alphas of unneeded weights creep to the cap. That is what many
+    correlated weights need; few weights near the mode can be judged and moved at once.
+    """
+    if not options.learn_alpha:
+        return state.alpha, np.zeros(len(w), dtype=bool)
+    alpha = updated_alpha(gamma, w)
+    remove = alpha > options.alpha_cap
+    if has_few_weights(state, options) and gain <= options.newton_tol:
+        ratio = quality_over_sparsity(state.alpha, w, gamma)
+        best = optimal_alpha(state.alpha, gamma, ratio)
+        alpha = np.where(ratio > 1.1, np.minimum(best, options.alpha_cap), alpha)
+        remove |= least_needed(ratio, state.component, state.column, options.min_evidence)
+    return np.clip(alpha, options.alpha_floor, options.alpha_cap), remove
+
+
+def has_few_weights(state: State, options: Options) -> bool:
+    """Whether weights are few enough to be judged one by one."""
+    return state.n_weights <= options.few_weights * state.n_components
+
+
+def alpha_change(before: FloatArray, after: FloatArray, keep: BoolArray) -> float:
+    """Largest relative (log) change among the alphas that stay."""
+    return float(np.abs(np.log(after[keep] / before[keep])).max(initial=0.0))
+
+
+def class_shares(y: IntArray, s: FloatArray, options: Options) -> FloatArray:
+    """What pi sums to within each class: the class's share of the samples, or one: (C,)."""
+    total = np.bincount(y, s)
+    return total / total.sum() if options.class_prior else np.ones(len(total))
+
+
+def current_r_sum(rows: Rows, mixture: Mixture) -> FloatArray:
+    """``sum s r`` with r from the mixture itself."""
+    return fit_of_rows(rows, mixture, None).r_sum
+
+
+def laplace_covariance(rows: Rows, Rt: FloatArray, state: State) -> FloatArray:
+    """Posterior covariance Lambda of the weights of a state: (n_active, n_active)."""
+    whitening = whiten(Rt, state)
+    V = whitening.score_vectors(whitening.to_theta(state.w))
+    mixture = Mixture(V, np.log(state.pi), state.component_class)
+    curvature = derivatives_of_rows(rows, mixture, None, whitening).curvature
+    return weight_covariance(whitening, robust_precision_cholesky(curvature))

@@ -1,0 +1,186 @@
+"""The whitened model: log posterior, gradient and precision as sums over rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.posterior import row_posterior, scores
+from sdgm.core.rows import Rows
+from sdgm.core.whitening import Whitening
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The model in the coordinates of Z: all that is needed to compute posteriors of rows."""
+
+    V: FloatArray  # (p, K)
+    log_pi: FloatArray  # (K,)
+    component_class: IntArray  # (K,)
+
+    def at(self, V: FloatArray) -> Mixture:
+        """The same mixture with other score vectors."""
+        return Mixture(V, self.log_pi, self.component_class)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well the model explains the rows.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        ``sum s ln P(c_n | x_n)``.
+    J : float
+        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (Eq. J); differs from the
+        log likelihood by the entropy of r.
+    r_sum : (K,) array
+        ``sum s r``.
+    """
+
+    log_likelihood: float
+    J: float
+    r_sum: FloatArray
+
+    def __add__(self, other: Fit) -> Fit:
+        return Fit(
+            self.log_likelihood + other.log_likelihood,
+            self.J + other.J,
+            self.r_sum + other.r_sum,
+        )
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Fit, gradient and curvature of J in whitened coordinates, prior not included.
+
+    Attributes
+    ----------
+    fit : Fit
+    grad : (m,) array
+        ``G_k' (s (r_k - p_k))``.
+    curvature : (m, m) array
+        Complete information ``blockdiag_k(G_k' diag(s p_k) G_k) - U'U`` with
+        ``U = [sqrt(s) p_k * G_k]_k``: the negative second derivative of J (Eq. Hessian).
+    missing : (m, m) array or None
+        Missing information, the same with r in place of p: the second derivative of the log
+        likelihood is ``missing - curvature``.
+    """
+
+    fit: Fit
+    grad: FloatArray
+    curvature: FloatArray
+    missing: FloatArray | None
+
+    def __add__(self, other: Derivatives) -> Derivatives:
+        missing = None
+        if self.missing is not None and other.missing is not None:
+            missing = self.missing + other.missing
+        return Derivatives(
+            self.fit + other.fit,
+            self.grad + other.grad,
+            self.curvature + other.curvature,
+            missing,
+        )
+
+
+def _block(
+    rows: Rows, mixture: Mixture, r_from: Mixture | None
+) -> tuple[FloatArray, FloatArray, Fit]:
+    """P(c, m | x), r and the fit of a block.
+
+    r comes from the start if the rows carry one, else from ``r_from``, else from the mixture
+    itself; it is never stored, so that no array of length N outlives a block.
+    """
+    logits = scores(rows.Z, mixture.V, mixture.log_pi)
+    now = row_posterior(logits, rows.y, mixture.component_class)
+    r = now.r if r_from is None else _responsibilities(rows, r_from)
+    if rows.r0 is not None:
+        r = rows.r0
+    # J = sum_n s_n sum_k r_nk ln P(k | x_n), and the responsibilities of a row sum to one
+    J = rows.s @ ((r * logits).sum(axis=1) - now.log_total)
+    fit = Fit(float(rows.s @ now.log_P_own), float(J), rows.s @ r)
+    return now.P_cm, r, fit
+
+
+def _responsibilities(rows: Rows, mixture: Mixture) -> FloatArray:
+    if rows.r0 is not None:
+        return rows.r0
+    logits = scores(rows.Z, mixture.V, mixture.log_pi)
+    return row_posterior(logits, rows.y, mixture.component_class).r
+
+
+def fit_of_rows(rows: Rows, mixture: Mixture, r_from: Mixture | None) -> Fit:
+    """Log likelihood, J and sums of r over all rows."""
+    K = len(mixture.log_pi)
+    return rows.total(lambda block: _block(block, mixture, r_from)[2], K)
+
+
+def derivatives_of_rows(
+    rows: Rows,
+    mixture: Mixture,
+    r_from: Mixture | None,
+    whitening: Whitening,
+    *,
+    missing: bool = False,
+) -> Derivatives:
+    """Gradient and curvature of J over all rows, with the fit at the same point."""
+    L, component = whitening.L, whitening.component
+
+    def of_block(block: Rows) -> Derivatives:
+        P_cm, r, fit = _block(block, mixture, r_from)
+        # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
+        grad_V = ((r - P_cm).T * block.s) @ block.Z  # (K, p)
+        grad = np.einsum("pm,mp->m", L, grad_V[component])
+        Gt = L.T @ block.Z.T  # (m, N)
+        Gt *= np.sqrt(block.s)
+        return Derivatives(
+            fit,
+            grad,
+            information(Gt, P_cm, whitening),
+            information(Gt, r, whitening) if missing else None,
+        )
+
+    return rows.total(of_block, L.shape[1])
+
+
+def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArray:
+    """``blockdiag_k(G_k' diag(P_k) G_k) - U'U`` with ``U = [P_k * G_k]_k``: (m, m).
+
+    Parameters
+    ----------
+    Gt : (m, N) array
+        Whitened columns, transposed, times the root of the sample weights.
+    P : (N, K) array
+        Posteriors of the components: P(c, m | x) for the information of complete data, r for
+        what is missing of it because the component of a sample is unknown.
+    """
+    Ut = P.T[whitening.component]  # (m, N)
+    Ut *= Gt
+    result = Ut @ Ut.T
+    np.negative(result, out=result)
+    for first, last in zip(whitening.starts[:-1], whitening.starts[1:], strict=True):
+        result[first:last, first:last] += Ut[first:last] @ Gt[first:last].T
+    return result
+
+
+@dataclass(frozen=True)
+class _Change:
+    r: float
+
+    def __add__(self, other: _Change) -> _Change:
+        return _Change(self.r + other.r)
+
+
+def mean_change_of_r(rows: Rows, before: Mixture, after: Mixture) -> float:
+    """Mean absolute change of the responsibilities of the own class's components."""
+
+    def of_block(block: Rows) -> _Change:
+        logits = scores(block.Z, after.V, after.log_pi)
+        r = row_posterior(logits, block.y, after.component_class).r
+        return _Change(float((block.s @ np.abs(r - _responsibilities(block, before))).sum()))
+
+    K = len(after.log_pi)
+    return rows.total(of_block, K).r / (rows.s.sum() * K)

@@ -1,0 +1,71 @@
+"""The training rows, visited block by block: the one place that touches all N samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
+
+from sdgm._typing import FloatArray, IntArray
+
+
+class Summable(Protocol):
+    """A statistic that can be added up over blocks of rows."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+S = TypeVar("S", bound=Summable)
+
+# numbers in a working array of a block: small enough for the cache and for any machine
+BLOCK_NUMBERS = 1 << 18
+MAX_BLOCK_ROWS = 16_384
+MIN_BLOCK_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows in the coordinates of the design.
+
+    Attributes
+    ----------
+    Z : (N, p) array
+        Left factor of the design, column-major.
+    y : (N,) integer array
+        Class index of each row.
+    s : (N,) array
+        Sample weights.
+    r0 : (N, K) array or None
+        Responsibilities to start from; None once the model itself gives them.
+    """
+
+    Z: FloatArray
+    y: IntArray
+    s: FloatArray
+    r0: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def blocks(self, width: int) -> Iterator[Rows]:
+        """Blocks of rows in a fixed order; ``width`` is how many numbers a row needs at work."""
+        size = min(max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+        if len(self) <= size:
+            yield self
+            return
+        for first in range(0, len(self), size):
+            rows = slice(first, first + size)
+            r0 = None if self.r0 is None else self.r0[rows]
+            yield Rows(self.Z[rows], self.y[rows], self.s[rows], r0)
+
+    def total(self, statistic: Callable[[Rows], S], width: int) -> S:
+        """Sum of a statistic over all blocks."""
+        blocks = self.blocks(width)
+        result = statistic(next(blocks))
+        for block in blocks:
+            result = result + statistic(block)
+        return result
+
+    def started(self) -> Rows:
+        """The same rows without the responsibilities of the start."""
+        return replace(self, r0=None)

@@ -1,0 +1,425 @@
+"""What both forms share: the path of a fit from the user's table to the fitted attributes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.design import Design
+from sdgm.core.initialization import (
+    Start,
+    distinct_rows,
+    initial_responsibilities,
+    initial_state,
+)
+from sdgm.core.learning import Result, class_shares, laplace_covariance, learn
+from sdgm.core.options import Options, Preset, preset_options
+from sdgm.core.rows import Rows
+from sdgm.core.state import Record, State, Stop
+from sdgm.estimators.parameters import (
+    Predictive,
+    Prior,
+    checked_responsibilities,
+    checked_sample_weight,
+    choice,
+    components_per_class,
+    positive_integer,
+    positive_number,
+)
+from sdgm.estimators.prediction import Basis, PredictionMixin
+from sdgm.estimators.progress import CallbackSupportMixin, Progress, print_end, with_callbacks
+from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+
+# deviation of a column, relative to its mean, that is only rounding
+CONSTANT_COLUMN = 1e-13
+# weights up to which their covariance is kept
+MAX_COVARIANCE = 4_000
+# arrays of the size of the Newton matrix that are alive at once
+NEWTON_COPIES = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A fit made ready for `learn`.
+
+    Attributes
+    ----------
+    X_user : (n_samples, D) array
+        The rows as given.
+    first_user_row : (N,) array
+        For each row of the fit, the first row given that is equal to it.
+    X, y, s : arrays of N rows
+        Standardised rows, class indices and weights, repeated rows merged where the preset says so.
+    n_components : (C,) array
+    options : Options
+    init : Start or (N, K) array
+    """
+
+    X_user: FloatArray
+    first_user_row: IntArray
+    X: FloatArray
+    y: IntArray
+    s: FloatArray
+    n_components: IntArray
+    options: Options
+    init: Start | FloatArray
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The candidate columns of a fit: as a factorised matrix, and as functions of the input.
+
+    Attributes
+    ----------
+    design : Design
+        At the rows of the fit.
+    basis : Basis
+        Column 0 is the constant.
+    points : (N, d) array
+        What the start clusters: the standardised rows, or kernel coordinates where rows are unknown.
+    """
+
+    design: Design
+    basis: Basis
+    points: FloatArray
+
+
+class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstimator):
+    """Common part of `SDGMClassifier` and `KernelSDGMClassifier`."""
+
+    n_components: Any
+    prior: str
+    alpha: float
+    preset: str
+    standardize: bool | None
+    init: Any
+    n_init: int
+    max_iter: int | None
+    tol: float | None
+    class_weight: Any
+    predictive: str
+    random_state: Any
+    warm_start: bool
+    n_jobs: int | None
+    verbose: int
+    record_states: bool
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the classifier from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels: numbers, strings or booleans.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts; zero leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        options = self._options()
+        problem = self._prepare(X, y, sample_weight, options)
+        columns = self._make_columns(problem)
+        require_newton_memory(columns.design, problem.n_components)
+        start = self._start_state(problem, columns)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        context = None
+        if hasattr(self, "_skl_callbacks"):
+            context = self._init_callback_context(max_subtasks=None)
+            context.call_on_fit_task_begin(estimator=self, **data)
+
+        def learn_from(seed: int) -> Result:
+            def attributes(record: Record) -> dict[str, Any]:
+                assert record.state is not None
+                return self._model_attributes(problem, columns, record.state)
+
+            rows = self._rows(problem, columns, seed, continued=start.w.any())
+            progress = Progress(self.verbose, context, self, attributes, data)
+            keep_states = self.record_states or context is not None
+            return learn(rows, columns.design.Rt, start, options, progress, keep_states=keep_states)
+
+        results = Parallel(n_jobs=self.n_jobs if context is None else 1)(
+            delayed(learn_from)(seed) for seed in self._seeds()
+        )
+        best = max(results, key=final_evidence)
+        vars(self).update(self._model_attributes(problem, columns, best.state))
+        vars(self).update(self._learning_attributes(problem, columns, results, best))
+        if self.verbose:
+            print_end(best)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, **data)
+        if best.stop is Stop.INTERRUPTED:
+            # what was learned so far can be used, and a search around this fit stops too
+            raise KeyboardInterrupt
+        warn_about(best)
+        return self
+
+    # --- from the user's table to a problem ---
+
+    def _options(self) -> Options:
+        """The preset with the user's limits."""
+        prior = choice("prior", self.prior, Prior)
+        positive_integer("n_init", self.n_init)
+        choice("predictive", self.predictive, Predictive)
+        options = preset_options(
+            choice("preset", self.preset, Preset),
+            max_iter=None if self.max_iter is None else positive_integer("max_iter", self.max_iter),
+            tol=None if self.tol is None else positive_number("tol", self.tol),
+        )
+        if prior is Prior.RIDGE:
+            alpha = positive_number("alpha", self.alpha)
+            options = replace(
+                options, learn_alpha=False, alpha_start=alpha, scale_columns=False, pinned=False
+            )
+        return options
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
+        """Check the data, merge repeated rows and standardise."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        s = checked_sample_weight(sample_weight, X)
+        s *= compute_sample_weight(self.class_weight, y)
+        used = np.flatnonzero(s > 0)
+        self.classes_, codes = np.unique(y[used], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_.tolist()[0]!r}; "
+                "a classifier needs samples of at least two."
+            )
+        n_components = components_per_class(self.n_components, self.classes_)
+        n_components = reduced_to_samples(n_components, codes, self.classes_)
+        init: Start | FloatArray
+        if isinstance(self.init, str):
+            init = choice("init", self.init, Start)
+        else:
+            init = checked_responsibilities(self.init, codes, n_components, used, len(X))
+        rows, s = X[used], s[used]
+        first = used
+        if options.merge_rows and not self._is_precomputed():
+            merged, s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
+            first = np.full(len(merged), len(X))
+            np.minimum.at(first, inverse, used)
+            rows, codes = merged[:, :-1], codes[np.searchsorted(used, first)]
+            if not isinstance(init, Start):
+                init = merged_means(init, inverse, len(merged))
+        self._set_scaler(rows, s, options)
+        return Problem(X, first, self._standardized(rows), codes, s, n_components, options, init)
+
+    def _set_scaler(self, X: FloatArray, s: FloatArray, options: Options) -> None:
+        """Remember mean and inverse deviation of the inputs, or zero and one."""
+        D = X.shape[1]
+        wanted = options.standardize if self.standardize is None else self.standardize
+        if self.warm_start and hasattr(self, "_center"):
+            return
+        if wanted and not self._is_precomputed():
+            self._center, self._inverse_scale = center_and_inverse_scale(X, s)
+        else:
+            self._center, self._inverse_scale = np.zeros(D), np.ones(D)
+
+    def _seeds(self) -> list[int]:
+        """One seed per start; the first is the user's own number, if there is one."""
+        if isinstance(self.random_state, Integral):
+            return [int(self.random_state) + start for start in range(self.n_init)]
+        rng = check_random_state(self.random_state)
+        return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
+
+    def _rows(self, problem: Problem, columns: Columns, seed: int, *, continued: bool) -> Rows:
+        """The rows of the design with responsibilities to start from."""
+        r0 = None
+        if not continued:
+            r0 = problem.init
+            if isinstance(r0, Start):
+                r0 = initial_responsibilities(
+                    columns.points, problem.y, problem.s, problem.n_components, r0, seed
+                )
+        return Rows(columns.design.Z, problem.y, problem.s, r0)
+
+    def _start_state(self, problem: Problem, columns: Columns) -> State:
+        """Where learning starts: from nothing, or from the last fit."""
+        options, scale = problem.options, columns.design.scale
+        shares = class_shares(problem.y, problem.s, options)
+        if not (self.warm_start and hasattr(self, "_state")):
+            return initial_state(
+                len(scale),
+                problem.n_components,
+                shares,
+                alpha=options.alpha_start,
+                pinned=options.pinned,
+            )
+        if not np.array_equal(self._state_classes, self.classes_):
+            raise ValueError(
+                f"warm_start cannot go on from classes {self._state_classes.tolist()} to "
+                f"{self.classes_.tolist()}; set warm_start=False."
+            )
+        state = replace(self._state, column=self._previous_columns(problem, columns))
+        state = state.keep_weights(state.column >= 0)
+        return replace(
+            state, w=state.w * scale[state.column], alpha=state.alpha / scale[state.column] ** 2
+        )
+
+    # --- what the forms differ in ---
+
+    @abstractmethod
+    def _make_columns(self, problem: Problem) -> Columns:
+        """The candidate columns of this form."""
+
+    @abstractmethod
+    def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
+        """Where the columns of the last fit's weights are now, -1 where they are gone."""
+
+    def _is_precomputed(self) -> bool:
+        """Whether X holds kernel values instead of inputs."""
+        return False
+
+    # --- from the learned state to fitted attributes ---
+
+    def _model_attributes(self, problem: Problem, columns: Columns, state: State) -> dict[str, Any]:
+        """All that prediction needs."""
+        w = state.w / columns.design.scale[state.column]
+        survivors = np.unique(state.column)
+        dense = np.zeros((state.n_components, len(columns.design.scale)))
+        dense[state.component, state.column] = w
+        survivors = survivors[survivors > 0]
+        return {
+            "coef_": dense[:, survivors],
+            "intercept_": dense[:, 0],
+            "mixture_weights_": state.pi,
+            "component_class_": state.component_class,
+            "n_components_": np.bincount(state.component_class, minlength=len(self.classes_)),
+            "n_active_weights_": state.n_weights,
+            "_basis": columns.basis.take(survivors),
+            "covariance_": None,
+            **self._form_attributes(problem, columns, survivors),
+        }
+
+    @abstractmethod
+    def _form_attributes(
+        self, problem: Problem, columns: Columns, survivors: IntArray
+    ) -> dict[str, Any]:
+        """What users of this form want to see of the surviving columns."""
+
+    def _learning_attributes(
+        self, problem: Problem, columns: Columns, results: list[Result], best: Result
+    ) -> dict[str, Any]:
+        """The posterior of the weights, and how they were learned."""
+        state, scale = best.state, columns.design.scale[best.state.column]
+        covariance = None
+        if state.n_weights <= MAX_COVARIANCE:
+            rows = Rows(columns.design.Z, problem.y, problem.s)
+            covariance = laplace_covariance(rows, columns.design.Rt, state) / np.outer(scale, scale)
+        return {
+            "covariance_": covariance,
+            "log_evidence_": final_evidence(best),
+            "start_log_evidences_": np.array([final_evidence(result) for result in results]),
+            "n_iter_": len(best.records),
+            "converged_": best.stop in (Stop.CONVERGED, Stop.EMPTY),
+            "stop_reason_": best.stop.value,
+            "history_": best.records,
+            "_state": replace(state, w=state.w / scale, alpha=state.alpha * scale**2),
+            "_state_classes": self.classes_,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+def final_evidence(result: Result) -> float:
+    """Log evidence at the end of a run."""
+    return result.records[-1].log_evidence if result.records else -np.inf
+
+
+def warn_about(result: Result) -> None:
+    """Say so when learning did not end well."""
+    if result.stop is Stop.MAX_ITER:
+        warnings.warn(
+            f"Learning stopped at max_iter={len(result.records)} before alpha converged (last "
+            f"relative change {result.records[-1].alpha_change:.2g}); raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif result.stop is Stop.NUMERICAL:
+        warnings.warn(
+            f"Learning stopped after {len(result.records)} iterations because the posterior "
+            "precision of the weights could not be factorised; the model is the one reached so "
+            "far. Standardise the inputs or lower gamma.",
+            NumericalTroubleWarning,
+            stacklevel=3,
+        )
+
+
+def reduced_to_samples(
+    n_components: IntArray, y: IntArray, classes: np.ndarray[Any, Any]
+) -> IntArray:
+    """No more components than samples in any class, with a warning where there were."""
+    n_samples = np.bincount(y, minlength=len(classes))
+    too_many = np.flatnonzero(n_components > n_samples)
+    if len(too_many):
+        c = too_many[0]
+        others = f" (and {len(too_many) - 1} other classes)" if len(too_many) > 1 else ""
+        warnings.warn(
+            f"Class {classes.tolist()[c]!r} has {n_samples[c]} samples for {n_components[c]} "
+            f"components and gets {n_samples[c]}{others}; lower n_components.",
+            ComponentsReducedWarning,
+            stacklevel=4,
+        )
+    return np.minimum(n_components, n_samples)
+
+
+def merged_means(values: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
+    """Mean of the values of the rows that were merged into each: (n_rows, K)."""
+    sums = np.zeros((n_rows, values.shape[1]), order="F")
+    np.add.at(sums, inverse, values)
+    return sums / np.bincount(inverse, minlength=n_rows)[:, None]
+
+
+def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weighted mean and inverse standard deviation of every column; one for constant columns."""
+    share = s / s.sum()
+    center = share @ X
+    offset = X - center
+    # squares of the offsets in units of the largest cannot overflow
+    largest = np.abs(offset).max(axis=0)
+    # what rounding leaves of a constant column far from zero is not a deviation
+    constant = largest <= CONSTANT_COLUMN * np.abs(center)
+    largest[constant] = 1.0
+    deviation = largest * np.sqrt(share @ (offset / largest) ** 2)
+    deviation[constant] = 1.0
+    return center, 1.0 / deviation
+
+
+def require_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Refuse a problem that does not fit, before allocating anything."""
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if n_bytes > available:
+        raise MemoryError(
+            f"{what} would need {n_bytes / 1e9:.1f} GB, and this machine has "
+            f"{available / 1e9:.1f} GB; {remedy}."
+        )
+
+
+def require_newton_memory(design: Design, n_components: IntArray) -> None:
+    """Refuse a Newton matrix that does not fit."""
+    size = float(n_components.sum()) * min(design.Rt.shape)
+    require_memory(
+        NEWTON_COPIES * 8 * size**2,
+        f"The Newton matrix of {n_components.sum()} components x {min(design.Rt.shape)} columns",
+        "use fewer components or covariance_type='diag'",
+    )

@@ -1,0 +1,205 @@
+"""Prediction from the surviving weights, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.estimators.parameters import Predictive, choice
+
+# numbers in a working array of prediction, small enough for the cache
+PREDICT_NUMBERS = 1 << 16
+# draws from the posterior of the weights, half of them mirrored, for averaged probabilities
+POSTERIOR_DRAWS = 128
+
+
+class Basis(Protocol):
+    """The columns of the design as functions of an input row."""
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Values of the columns at standardised rows: (N, n_columns)."""
+        ...
+
+    def take(self, columns: IntArray) -> Basis:
+        """These columns only."""
+        ...
+
+
+class PredictionMixin:
+    """`predict` and its relatives, for estimators that hold weights on a basis."""
+
+    classes_: np.ndarray[Any, Any]
+    coef_: FloatArray
+    intercept_: FloatArray
+    mixture_weights_: FloatArray
+    component_class_: IntArray
+    covariance_: FloatArray | None
+    predictive: str
+    _basis: Basis
+    _center: FloatArray
+    _inverse_scale: FloatArray
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class posterior P(c | x) of every row (Eq. 1).
+
+        With ``predictive="averaged"``, its mean over the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        P_c : array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
+            return self.predict_proba_averaged(X)
+        return np.exp(self._class_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of `predict_proba`, computed without it where that keeps small values apart.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_P_c : array of shape (n_samples, n_classes)
+        """
+        if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
+            with np.errstate(divide="ignore"):
+                return np.log(self.predict_proba_averaged(X))
+        return self._class_log_proba(X)
+
+    def predict_component_proba(self, X: Any) -> FloatArray:
+        """Component posterior P(c, m | x) of every row (Eq. 1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        P_cm : array of shape (n_samples, n_components)
+            Column k belongs to class ``classes_[component_class_[k]]``.
+        """
+        K = len(self.mixture_weights_)
+        return self._in_blocks(X, K, lambda logits: np.exp(component_log_posterior(logits)))
+
+    def predict_proba_averaged(
+        self, X: Any, *, return_std: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Class probabilities averaged over the Laplace posterior of the weights.
+
+        The weights are drawn from ``N(w, Lambda)``, the same fixed mirrored draws for every call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool
+            Whether to return the standard deviations over the posterior as well.
+
+        Returns
+        -------
+        mean : array of shape (n_samples, n_classes)
+        std : array of shape (n_samples, n_classes), if asked for
+        """
+        draws = self._posterior_draws()  # (S, K, n_terms + 1)
+        n_classes = len(self.classes_)
+        log_pi = np.log(self.mixture_weights_)
+
+        def mean_and_square(Phi: FloatArray) -> FloatArray:
+            sums = np.zeros((len(Phi), 2 * n_classes))
+            for draw in draws:
+                logits = Phi @ draw[:, 1:].T + draw[:, 0] + log_pi
+                log_P_cm = component_log_posterior(np.asfortranarray(logits))
+                P_c = np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
+                sums[:, :n_classes] += P_c
+                sums[:, n_classes:] += P_c * P_c
+            return sums / len(draws)
+
+        moments = self._on_basis(X, 2 * n_classes, mean_and_square)
+        mean = moments[:, :n_classes] / moments[:, :n_classes].sum(axis=1, keepdims=True)
+        if not return_std:
+            return mean
+        return mean, np.sqrt(np.maximum(moments[:, n_classes:] - mean * mean, 0.0))
+
+    def _posterior_draws(self) -> FloatArray:
+        """Weights drawn from their posterior, the constant first: (S, K, n_terms + 1)."""
+        check_is_fitted(self)
+        if self.covariance_ is None:
+            raise ValueError(
+                f"{type(self).__name__} kept no covariance: {self.n_active_weights_} weights "  # type: ignore[attr-defined]
+                "survived, too many; use the MAP probabilities."
+            )
+        w = np.concatenate([self.intercept_[:, None], self.coef_], axis=1)
+        rng = np.random.default_rng(0)
+        # a symmetric root that exists for a covariance which rounding made slightly indefinite
+        eigenvalues, vectors = np.linalg.eigh(self.covariance_)
+        root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+        offsets = rng.standard_normal((POSTERIOR_DRAWS // 2, len(root))) @ root.T
+        draws = np.repeat(w[None], POSTERIOR_DRAWS, axis=0)
+        draws[:, w != 0.0] += np.concatenate([offsets, -offsets])
+        return draws
+
+    def _class_log_proba(self, X: Any) -> FloatArray:
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        return self._in_blocks(
+            X,
+            n_classes,
+            lambda logits: class_log_posterior(
+                component_log_posterior(logits), self.component_class_, n_classes
+            ),
+        )
+
+    def _in_blocks(
+        self, X: Any, n_outputs: int, of_logits: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """A function of the component scores, over blocks of rows: (N, n_outputs)."""
+
+        def of_basis(Phi: FloatArray) -> FloatArray:
+            logits = self.coef_ @ Phi.T  # (K, n)
+            logits += offset[:, None]
+            return of_logits(logits.T)
+
+        check_is_fitted(self)
+        offset = self.intercept_ + np.log(self.mixture_weights_)
+        return self._on_basis(X, n_outputs, of_basis)
+
+    def _on_basis(
+        self, X: Any, n_outputs: int, of_basis: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """A function of the surviving columns, over blocks of rows: (N, n_outputs)."""
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        result = np.empty((len(X), n_outputs))
+        for rows in self._blocks(len(X)):
+            result[rows] = of_basis(self._basis.transform(self._standardized(X[rows])))
+        return result
+
+    def _blocks(self, n_rows: int) -> Iterator[slice]:
+        width = max(*self.coef_.shape, 1)
+        size = max(PREDICT_NUMBERS // width, 64)
+        return (slice(first, first + size) for first in range(0, n_rows, size))
+
+    def _standardized(self, X: FloatArray) -> FloatArray:
+        return (X - self._center) * self._inverse_scale

@@ -1,0 +1,180 @@
+"""The original form: sparse weights on quadratic features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import IntArray
+from sdgm.core.design import feature_design
+from sdgm.core.features import CovarianceType, monomials, n_monomials
+from sdgm.estimators.base import BaseSDGM, Columns, Problem, require_memory
+from sdgm.estimators.parameters import choice
+
+
+class SDGMClassifier(BaseSDGM):
+    """Sparse discriminative Gaussian mixture, original form.
+
+    Each class is a mixture of Gaussians, trained discriminatively: the score of a component is a
+    weighted sum of the quadratic features of the input. Sparse Bayesian learning removes weights
+    and whole components while it learns.
+
+    Parameters
+    ----------
+    n_components : int, mapping from label to int, or sequence of int, default=3
+        Components that each class starts with.
+    covariance_type : {"full", "diag", "spherical", "tied"}, default="full"
+        Which quadratic features there are: all products; squares only; the squared norm only; none,
+        which makes the model linear.
+    prior : {"ard", "ridge"}, default="ard"
+        `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
+    alpha : float, default=1.0
+        Precision of the weights with ``prior="ridge"``.
+    preset : {"fast", "paper"}, default="fast"
+        How learning proceeds: quickly, with all components free and the class prior kept, or as the
+        authors do it, with their thresholds and no scaling of inputs.
+    standardize : bool or None, default=None
+        Whether to bring inputs to mean zero and deviation one. None leaves it to the preset: yes
+        for `fast`, no for `paper`.
+    init : {"kmeans", "gmm", "random"} or array of shape (n_samples, n_components), default="kmeans"
+        Responsibilities to start from: k-means within each class, Gaussian mixtures within each
+        class, at random, or given.
+    n_init : int, default=1
+        Number of starts, of which the one with the highest evidence is kept.
+    max_iter : int or None, default=None
+        Limit of outer iterations; None for the preset's own.
+    tol : float or None, default=None
+        Relative change of the precisions that counts as converged; None for the preset's own.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the sample weights by class.
+    predictive : {"map", "averaged"}, default="map"
+        Probabilities from the most probable weights, or averaged over their posterior.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+    warm_start : bool, default=False
+        Go on from the last fit: its weights, precisions and components, and its scaling of inputs.
+    n_jobs : int or None, default=None
+        Processes for several starts.
+    verbose : int, default=0
+        One for a line now and then, two for a line per iteration.
+    record_states : bool, default=False
+        Keep the state after every iteration in ``history_``, for films of the learning.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_components_ : array of shape (n_classes,)
+        Components left in each class. Those without weights count as one, the background.
+    n_active_weights_ : int
+        Pairs of component and feature whose weight is not zero, the constant included.
+    coef_ : array of shape (n_components, n_terms)
+        Weights of the surviving terms, of the standardised inputs.
+    intercept_ : array of shape (n_components,)
+        Weights of the constant.
+    terms_ : array of shape (n_terms,)
+        Names of the surviving terms, such as ``x1*x3``.
+    mixture_weights_ : array of shape (n_components,)
+        They sum to the class's share within each class (`fast`), or to one (`paper`).
+    component_class_ : array of shape (n_components,)
+        Class index of each component.
+    covariance_ : array of shape (n_active_weights, n_active_weights)
+        Posterior covariance of the weights that are not zero, in the row order of
+        ``[intercept_, coef_]``.
+    log_evidence_ : float
+    n_iter_ : int
+    converged_ : bool
+    stop_reason_ : str
+    history_ : list of Record
+        One per iteration: log posterior, log likelihood, log evidence, weights, components, change
+        of the precisions, seconds.
+    start_log_evidences_ : array of shape (n_init,)
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    References
+    ----------
+    H. Hayashi and S. Uchida, "A Discriminative Gaussian Mixture Model with Sparsity", ICLR 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> model.n_active_weights_ < 20
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 3,
+        *,
+        covariance_type: str = "full",
+        prior: str = "ard",
+        alpha: float = 1.0,
+        preset: str = "fast",
+        standardize: bool | None = None,
+        init: Any = "kmeans",
+        n_init: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        class_weight: Any = None,
+        predictive: str = "map",
+        random_state: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        record_states: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.prior = prior
+        self.alpha = alpha
+        self.preset = preset
+        self.standardize = standardize
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.predictive = predictive
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.record_states = record_states
+
+    def _make_columns(self, problem: Problem) -> Columns:
+        N, D = problem.X.shape
+        covariance_type = choice("covariance_type", self.covariance_type, CovarianceType)
+        H = n_monomials(D, covariance_type)
+        require_memory(
+            3.0 * 8 * N * H,
+            f"The {H} features of {D} inputs on {N} rows",
+            "use covariance_type='diag', fewer inputs or the dual form",
+        )
+        basis = monomials(D, covariance_type)
+        with np.errstate(over="ignore"):
+            Phi = basis.transform(problem.X)
+        if not np.isfinite(Phi).all():
+            raise ValueError(
+                f"squares of the inputs overflow (largest input {np.abs(problem.X).max():.3g}); "
+                "use standardize=True."
+            )
+        design = feature_design(Phi)
+        if problem.options.scale_columns:
+            design = design.scaled(problem.s)
+        return Columns(design, basis, problem.X)
+
+    def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
+        return self._state.column
+
+    def _form_attributes(
+        self, problem: Problem, columns: Columns, survivors: IntArray
+    ) -> dict[str, Any]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i + 1}" for i in range(problem.X.shape[1])]
+        return {"terms_": np.array(columns.basis.take(survivors).names(names), dtype=object)}
