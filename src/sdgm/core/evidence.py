@@ -18,7 +18,7 @@ def well_determined(
     ``I - V = V curvature`` it does not cancel for the weights that are about to die.
     """
     shrinkage, _ = lapack.dpotrs(cholesky, curvature, lower=1)
-    if all(Q is None for Q in whitening.Q):
+    if whitening.is_diagonal:
         gamma = np.diagonal(shrinkage).copy()
     else:
         gamma = np.concatenate(
@@ -35,7 +35,7 @@ def well_determined(
 
 def log_evidence(log_posterior: float, cholesky: FloatArray) -> float:
     """Laplace approximation ``J - |theta|^2 / 2 - log det(precision) / 2``."""
-    return log_posterior - float(np.log(np.einsum("ii->i", cholesky)).sum())
+    return log_posterior - float(np.log(cholesky.diagonal()).sum())
 
 
 def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
@@ -64,7 +64,7 @@ def weight_covariance(whitening: Whitening, cholesky: FloatArray) -> FloatArray:
         return np.empty((0, 0))
     V, _ = lapack.dpotri(cholesky, lower=1)
     V = np.tril(V) + np.tril(V, -1).T
-    if any(Q is not None for Q in whitening.Q):
+    if not whitening.is_diagonal:
         Q_all = np.zeros((len(whitening.prior_std), len(V)))
         for coords, weights, Q in whitening.blocks():
             Q_all[weights, coords] = np.eye(coords.stop - coords.start) if Q is None else Q

@@ -82,7 +82,8 @@ def distinct_rows(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray,
     index = np.cumsum(new) - 1
     inverse = np.empty(len(X), dtype=np.intp)
     inverse[order] = index
-    return sorted_X[new], np.bincount(index, s[order]), inverse
+    weights: FloatArray = np.bincount(index, s[order]).astype(np.float64)
+    return sorted_X[new], weights, inverse
 
 
 def initial_responsibilities(

@@ -11,21 +11,20 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.evidence import (
     log_evidence,
-    updated_alpha,
     updated_pi,
     weight_covariance,
     well_determined,
 )
 from sdgm.core.newton import (
-    Mode,
     NumericalTrouble,
+    System,
     log_posterior,
     maximize_over_w,
     robust_precision_cholesky,
 )
 from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
 from sdgm.core.options import Options
-from sdgm.core.pruning import least_needed, optimal_alpha, prune_components, quality_over_sparsity
+from sdgm.core.pruning import has_few_weights, next_alpha, prune_components
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.whitening import Whitening, whiten
@@ -82,7 +81,7 @@ def learn(
                 return Result(state, records, Stop.EMPTY)
             whitening = whiten(Rt, state)
             from_start = rows.r0 is not None
-            mode = settle_r_and_w(rows, whitening, state, options)
+            mode, newton_steps = settle_r_and_w(rows, whitening, state, options)
             rows = rows.started()
             w = whitening.to_w(mode.theta)
 
@@ -108,7 +107,7 @@ def learn(
                     n_weights=state.n_weights,
                     n_components=state.n_components,
                     alpha_change=change,
-                    newton_steps=mode.steps,
+                    newton_steps=newton_steps,
                     seconds=perf_counter() - begin,
                     state=state if keep_states else None,
                 )
@@ -116,9 +115,9 @@ def learn(
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
-            if settled and not remove.any():
-                if change < options.tol or squared < options.alpha_tol:
-                    return Result(state, records, Stop.CONVERGED)
+            converged = change < options.tol or squared < options.alpha_tol
+            if converged and settled and not remove.any():
+                return Result(state, records, Stop.CONVERGED)
     except KeyboardInterrupt:
         return Result(state, records, Stop.INTERRUPTED)
     except NumericalTrouble:
@@ -128,8 +127,10 @@ def learn(
     return Result(state, records, Stop.MAX_ITER)
 
 
-def settle_r_and_w(rows: Rows, whitening: Whitening, state: State, options: Options) -> Mode:
-    """The middle and the innermost loop: r and w, with alpha and pi held.
+def settle_r_and_w(
+    rows: Rows, whitening: Whitening, state: State, options: Options
+) -> tuple[System, int]:
+    """The middle and the innermost loop: r and w, with alpha and pi held; also counts steps.
 
     The first pass ever takes r from the start, whose k-means clusters tell the components of a
     class apart; an E-step from w = 0 would make them equal for ever.
@@ -137,10 +138,10 @@ def settle_r_and_w(rows: Rows, whitening: Whitening, state: State, options: Opti
     theta = whitening.to_theta(state.w)
     mixture = Mixture(whitening.score_vectors(theta), np.log(state.pi), state.component_class)
     few = has_few_weights(state, options)
-    steps = 0
+    total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
-        mode = maximize_over_w(  # while w has not converged
+        mode, steps = maximize_over_w(  # while w has not converged
             rows,
             whitening,
             mixture,
@@ -150,37 +151,12 @@ def settle_r_and_w(rows: Rows, whitening: Whitening, state: State, options: Opti
             r_from=None if options.em_gradient else before,
             observed=rows.r0 is None and few,
         )
-        steps += mode.steps
+        total_steps += steps
         theta, mixture = mode.theta, mode.mixture
         if options.max_em > 1 and mean_change_of_r(rows, before, mixture) < options.r_tol:
             break
         rows = rows.started()
-    return replace(mode, steps=steps)
-
-
-def next_alpha(
-    state: State, w: FloatArray, gamma: FloatArray, gain: float, options: Options
-) -> tuple[FloatArray, BoolArray]:
-    """The updated alphas and which weights leave.
-
-    The paper's update is gradual: alphas of unneeded weights creep to the cap. That is what many
-    correlated weights need; few weights near the mode can be judged and moved at once.
-    """
-    if not options.learn_alpha:
-        return state.alpha, np.zeros(len(w), dtype=bool)
-    alpha = updated_alpha(gamma, w)
-    remove = alpha > options.alpha_cap
-    if has_few_weights(state, options) and gain <= options.newton_tol:
-        ratio = quality_over_sparsity(state.alpha, w, gamma)
-        best = optimal_alpha(state.alpha, gamma, ratio)
-        alpha = np.where(ratio > 1.1, np.minimum(best, options.alpha_cap), alpha)
-        remove |= least_needed(ratio, state.component, state.column, options.min_evidence)
-    return np.clip(alpha, options.alpha_floor, options.alpha_cap), remove
-
-
-def has_few_weights(state: State, options: Options) -> bool:
-    """Whether weights are few enough to be judged one by one."""
-    return state.n_weights <= options.few_weights * state.n_components
+    return mode, total_steps
 
 
 def alpha_change(before: FloatArray, after: FloatArray, keep: BoolArray) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Fit, Mixture, derivatives_of_rows, fit_of_rows
+from sdgm.core.objective import Fit, Mixture, derivatives_of_rows
 from sdgm.core.rows import Rows
 from sdgm.core.whitening import Whitening
 
@@ -17,9 +17,9 @@ class NumericalTrouble(ArithmeticError):
     """The posterior precision could not be factorised, whatever was added to its diagonal."""
 
 
-# multiples of the largest diagonal entry, added in turn when the Cholesky factorisation fails,
-# which happens when an alpha near zero makes a whitened column huge
-JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+# multiples of the largest entry, added to the diagonal in turn when the Cholesky factorisation
+# fails, which happens when an alpha near zero makes a whitened column huge
+JITTER_LADDER = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30
 # relative loss of the objective that counts as rounding, not as a failed step
@@ -27,8 +27,8 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Mode:
-    """Where Newton's method ended, and the last quadratic model of the log posterior.
+class System:
+    """A point, and the quadratic model of the log posterior there.
 
     Attributes
     ----------
@@ -37,14 +37,13 @@ class Mode:
     mixture : Mixture
         The same point in the coordinates of Z.
     fit : Fit
-        Fit at this point.
     curvature, cholesky : (m, m) arrays
-        Curvature of J in the last Newton system, one step before this point, and the lower
-        Cholesky factor of the precision ``I + curvature``.
-    steps : int
-        Newton steps taken.
+        Curvature of J, and the Cholesky factor of the precision ``I + curvature`` in the lower
+        triangle.
+    direction : (m,) array
+        Newton step.
     gain : float
-        Gain of the objective that the last system promised; near zero at the mode.
+        What the step promises to add to the log posterior; near zero at the mode.
     """
 
     theta: FloatArray
@@ -52,7 +51,7 @@ class Mode:
     fit: Fit
     curvature: FloatArray
     cholesky: FloatArray
-    steps: int
+    direction: FloatArray
     gain: float
 
 
@@ -62,28 +61,65 @@ def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
 
 
 def precision_cholesky(curvature: FloatArray) -> FloatArray | None:
-    """Lower Cholesky factor of ``I + curvature``, or None if it is not positive definite."""
+    """Cholesky factor of ``I + curvature`` in the lower triangle, or None if there is none."""
     precision = curvature.copy(order="F")
-    np.einsum("ii->i", precision)[...] += 1.0
-    factor, info = lapack.dpotrf(precision, lower=1, clean=1, overwrite_a=1)
+    precision.ravel(order="K")[:: len(precision) + 1] += 1.0
+    factor, info = lapack.dpotrf(precision, lower=1, clean=0, overwrite_a=1)
     return factor if info == 0 else None
 
 
 def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:
-    """Lower Cholesky factor of ``I + curvature``, climbing the jitter ladder when needed."""
-    largest = float(np.einsum("ii->i", curvature).max(initial=1.0))
+    """Cholesky factor of ``I + curvature``, climbing the jitter ladder when needed."""
+    factor = precision_cholesky(curvature)
+    if factor is not None:
+        return factor
+    largest = float(np.abs(curvature).max())
     if np.isfinite(largest):
         for jitter in JITTER_LADDER:
-            jittered = curvature
-            if jitter:
-                jittered = curvature + jitter * largest * np.eye(len(curvature))
-            factor = precision_cholesky(jittered)
+            factor = precision_cholesky(curvature + jitter * largest * np.eye(len(curvature)))
             if factor is not None:
                 return factor
     raise NumericalTrouble(
         "the posterior precision of the weights cannot be factorised (largest entry "
         f"{largest:.3g}); standardise the inputs or lower the kernel scale"
     )
+
+
+def newton_system(
+    rows: Rows,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None,
+    *,
+    observed: bool = False,
+) -> System:
+    """Gradient and precision at a point, and the Newton step from it.
+
+    Parameters
+    ----------
+    rows, whitening
+        Data and coordinates.
+    mixture : Mixture
+        The model at ``theta``.
+    theta : (m,) array
+    r_from : Mixture or None
+        The model that gives r, held fixed (the paper's M-step); None for the model itself, which
+        makes the log likelihood the objective and the step one of the EM gradient algorithm.
+    observed : bool
+        Step with the observed information, where it is positive definite, instead of the complete
+        one: Newton's method proper on the log likelihood, without the slow tail of EM.
+    """
+    here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
+    cholesky = robust_precision_cholesky(here.curvature)
+    factor = cholesky
+    if here.missing is not None:
+        observed_factor = precision_cholesky(here.curvature - here.missing)
+        factor = cholesky if observed_factor is None else observed_factor
+    grad = here.grad - theta
+    direction, _ = lapack.dpotrs(factor, grad, lower=1)
+    gain = 0.5 * float(grad @ direction)
+    return System(theta, mixture, here.fit, here.curvature, cholesky, direction, gain)
 
 
 def maximize_over_w(
@@ -96,68 +132,38 @@ def maximize_over_w(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
-) -> Mode:
-    """Climb the log posterior over the weights from ``theta``.
+) -> tuple[System, int]:
+    """Climb the log posterior over the weights from ``theta``, by at least one step.
 
     Parameters
     ----------
-    rows, whitening
-        Data and coordinates.
-    mixture : Mixture
-        The model at ``theta``.
-    theta : (m,) array
+    rows, whitening, mixture, theta, r_from, observed
+        As in `newton_system`.
     max_steps : int
-        At least one step is taken.
     tol : float
-        Stop after a step that promised a smaller gain than this.
-    r_from : Mixture or None
-        The model that gives r, held fixed (the paper's M-step); None for the model itself, which
-        makes the log likelihood the objective and a step one of the EM gradient algorithm.
-    observed : bool
-        Step with the observed information, where it is positive definite, instead of the complete
-        one: Newton's method proper on the log likelihood, without the slow tail of EM.
+        Stop when the next step promises a smaller gain than this.
 
     Returns
     -------
-    Mode
+    end : System
+    steps : int
     """
+    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
     complete = r_from is not None or rows.r0 is not None
-    for steps in range(1, max_steps + 1):
-        here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
-        cholesky = robust_precision_cholesky(here.curvature)
-        factor = cholesky
-        if here.missing is not None:
-            observed_factor = precision_cholesky(here.curvature - here.missing)
-            factor = cholesky if observed_factor is None else observed_factor
-        grad = here.grad - theta
-        direction, _ = lapack.dpotrs(factor, grad, lower=1)
-        gain = 0.5 * float(grad @ direction)
-        stay = Mode(theta, mixture, here.fit, here.curvature, cholesky, steps, gain)
-        mode = _climb(rows, whitening, stay, direction, r_from, complete)
-        if gain <= tol or mode is stay:
+    steps = 0
+    while steps < max_steps:
+        before = log_posterior(here.fit, here.theta, complete=complete)
+        lowest = before - ROUNDING * abs(before)
+        # the longest of the steps 1, 1/2, 1/4, ... that does not lower the objective
+        for halvings in range(MAX_HALVINGS):
+            theta = here.theta + 0.5**halvings * here.direction
+            mixture = here.mixture.at(whitening.score_vectors(theta))
+            there = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+            if log_posterior(there.fit, theta, complete=complete) >= lowest:
+                break
+        else:
+            return here, steps
+        here, steps = there, steps + 1
+        if here.gain <= tol:
             break
-        theta, mixture = mode.theta, mode.mixture
-    return mode
-
-
-def _climb(
-    rows: Rows,
-    whitening: Whitening,
-    start: Mode,
-    direction: FloatArray,
-    r_from: Mixture | None,
-    complete: bool,
-) -> Mode:
-    """The longest of the steps 1, 1/2, 1/4, ... that does not lower the objective."""
-    before = log_posterior(start.fit, start.theta, complete=complete)
-    step = 1.0
-    for _ in range(MAX_HALVINGS):
-        theta = start.theta + step * direction
-        mixture = start.mixture.at(whitening.score_vectors(theta))
-        fit = fit_of_rows(rows, mixture, r_from)
-        if log_posterior(fit, theta, complete=complete) >= before - ROUNDING * abs(before):
-            return Mode(
-                theta, mixture, fit, start.curvature, start.cholesky, start.steps, start.gain
-            )
-        step *= 0.5
-    return start
+    return here, steps

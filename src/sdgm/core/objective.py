@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -89,25 +90,24 @@ class Derivatives:
 def _block(
     rows: Rows, mixture: Mixture, r_from: Mixture | None
 ) -> tuple[FloatArray, FloatArray, Fit]:
-    """P(c, m | x), r and the fit of a block.
+    """P(c, m | x), s r and the fit of a block, the first two as (K, N).
 
     r comes from the start if the rows carry one, else from ``r_from``, else from the mixture
     itself; it is never stored, so that no array of length N outlives a block.
     """
     logits = scores(rows.Z, mixture.V, mixture.log_pi)
     now = row_posterior(logits, rows.y, mixture.component_class)
-    r = now.r if r_from is None else _responsibilities(rows, r_from)
-    if rows.r0 is not None:
-        r = rows.r0
+    r = now.r if r_from is None and rows.r0 is None else _responsibilities(rows, r_from)
+    sr = r.T * rows.s  # (K, N)
     # J = sum_n s_n sum_k r_nk ln P(k | x_n), and the responsibilities of a row sum to one
-    J = rows.s @ ((r * logits).sum(axis=1) - now.log_total)
-    fit = Fit(float(rows.s @ now.log_P_own), float(J), rows.s @ r)
-    return now.P_cm, r, fit
+    J = np.vdot(sr, logits.T) - rows.s @ now.log_total
+    return now.P_cm.T, sr, Fit(float(rows.s @ now.log_P_own), float(J), sr.sum(axis=1))
 
 
-def _responsibilities(rows: Rows, mixture: Mixture) -> FloatArray:
+def _responsibilities(rows: Rows, mixture: Mixture | None) -> FloatArray:
     if rows.r0 is not None:
         return rows.r0
+    assert mixture is not None
     logits = scores(rows.Z, mixture.V, mixture.log_pi)
     return row_posterior(logits, rows.y, mixture.component_class).r
 
@@ -127,20 +127,20 @@ def derivatives_of_rows(
     missing: bool = False,
 ) -> Derivatives:
     """Gradient and curvature of J over all rows, with the fit at the same point."""
-    L, component = whitening.L, whitening.component
+    L = whitening.L
 
     def of_block(block: Rows) -> Derivatives:
-        P_cm, r, fit = _block(block, mixture, r_from)
+        P_cm, sr, fit = _block(block, mixture, r_from)
         # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
-        grad_V = ((r - P_cm).T * block.s) @ block.Z  # (K, p)
-        grad = np.einsum("pm,mp->m", L, grad_V[component])
+        grad_V = (sr - P_cm * block.s) @ block.Z  # (K, p)
+        grad = (L * grad_V.T[:, whitening.component]).sum(axis=0)
         Gt = L.T @ block.Z.T  # (m, N)
-        Gt *= np.sqrt(block.s)
+        Gt *= block.root_s
         return Derivatives(
             fit,
             grad,
             information(Gt, P_cm, whitening),
-            information(Gt, r, whitening) if missing else None,
+            information(Gt, sr / block.s, whitening) if missing else None,
         )
 
     return rows.total(of_block, L.shape[1])
@@ -149,20 +149,26 @@ def derivatives_of_rows(
 def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArray:
     """``blockdiag_k(G_k' diag(P_k) G_k) - U'U`` with ``U = [P_k * G_k]_k``: (m, m).
 
+    That is ``G_k' diag(P_k (1 - P_k)) G_k`` on the diagonal and ``-G_k' diag(P_k P_l) G_l`` off it.
+
     Parameters
     ----------
     Gt : (m, N) array
         Whitened columns, transposed, times the root of the sample weights.
-    P : (N, K) array
+    P : (K, N) array
         Posteriors of the components: P(c, m | x) for the information of complete data, r for
         what is missing of it because the component of a sample is unknown.
     """
-    Ut = P.T[whitening.component]  # (m, N)
+    component = whitening.component
+    Ut = P[component]  # (m, N)
     Ut *= Gt
     result = Ut @ Ut.T
     np.negative(result, out=result)
-    for first, last in zip(whitening.starts[:-1], whitening.starts[1:], strict=True):
-        result[first:last, first:last] += Ut[first:last] @ Gt[first:last].T
+    # p (1 - p) on the diagonal blocks, since p - p^2 would cancel for saturated rows
+    Ut = (P * (1.0 - P))[component]
+    Ut *= Gt
+    for first, last in pairwise(whitening.starts.tolist()):
+        result[first:last, first:last] = Ut[first:last] @ Gt[first:last].T
     return result
 
 

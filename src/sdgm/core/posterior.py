@@ -43,6 +43,10 @@ def class_log_posterior(
     return log_P_c
 
 
+# below this, a sum of exponentials relative to the largest has lost digits to underflow
+SMALLEST_SAFE_SUM = 1e-290
+
+
 @dataclass(frozen=True)
 class RowPosterior:
     """What the model says about rows of known class.
@@ -70,25 +74,23 @@ def row_posterior(logits: FloatArray, y: IntArray, component_class: IntArray) ->
     largest = logits.max(axis=1)
     shifted = logits.T - largest  # (K, N)
     own = component_class[:, None] == y  # (K, N)
-    exp_all = np.exp(shifted)
-    total = exp_all.sum(axis=0)
+    P = np.exp(shifted)
+    total = P.sum(axis=0)
+    r = P * own
+    own_total = r.sum(axis=0)
     log_total = np.log(total)
-    exp_own = exp_all * own
-    own_total = exp_own.sum(axis=0)
-    if own_total.min(initial=1.0) > SMALLEST_SAFE_SUM:
+    if own_total.min() > SMALLEST_SAFE_SUM:
         log_own = np.log(own_total)
     else:
         # a row so far from its class that every exp of the class underflows: shift by the
         # class's own maximum, so that r stays a distribution instead of 0 / 0
         own_shifted = np.where(own, shifted, -np.inf)
         own_largest = own_shifted.max(axis=0)
-        exp_own = np.exp(own_shifted - own_largest)
-        own_total = exp_own.sum(axis=0)
+        r = np.exp(own_shifted - own_largest)
+        own_total = r.sum(axis=0)
         log_own = np.log(own_total) + own_largest
-    exp_all /= total
-    exp_own /= own_total
-    return RowPosterior(exp_all.T, exp_own.T, log_own - log_total, log_total + largest)
-
-
-# below this, a sum of exponentials relative to the largest has lost digits to underflow
-SMALLEST_SAFE_SUM = 1e-290
+    P /= total
+    r /= own_total
+    log_P_own = log_own - log_total
+    log_total += largest
+    return RowPosterior(P.T, r.T, log_P_own, log_total)

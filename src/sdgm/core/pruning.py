@@ -1,11 +1,66 @@
-"""Which weights and which components leave."""
+"""What becomes of each alpha, and which weights and components leave."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm.core.evidence import updated_alpha
+from sdgm.core.options import Options
 from sdgm.core.state import State
+
+# quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
+# optimum is far away and moves with every other weight
+CLEARLY_NEEDED = 1.1
+# how much longer a step, on the log scale, the alphas of dying weights take
+HASTE = 2.0
+
+
+def next_alpha(
+    state: State, w: FloatArray, gamma: FloatArray, gain: float, options: Options
+) -> tuple[FloatArray, BoolArray]:
+    """The updated alphas, and which weights leave.
+
+    The paper's update is gradual, and the alphas of unneeded weights creep to the cap. Many
+    correlated weights need that, at most with longer steps; few weights at their mode can be
+    judged one by one and moved at once.
+
+    Parameters
+    ----------
+    state : State
+        With the alphas before.
+    w, gamma : (n_active,) arrays
+        Weights at their mode, and how well the data determine them.
+    gain : float
+        How far, in log posterior, the weights are from their mode.
+    options : Options
+    """
+    remove = np.zeros(len(w), dtype=bool)
+    if not options.learn_alpha:
+        return state.alpha, remove
+    alpha = updated_alpha(gamma, w)
+    if options.few_weights:
+        ratio = quality_over_sparsity(state.alpha, w, gamma)
+        if has_few_weights(state, options) and gain <= options.newton_tol:
+            best = optimal_alpha(state.alpha, gamma, ratio)
+            alpha = np.where(ratio > CLEARLY_NEEDED, best, alpha)
+            remove = least_needed(ratio, state.component, state.column, options.min_evidence)
+        else:
+            alpha = hastened(state.alpha, alpha, ratio)
+    remove |= alpha > options.alpha_cap
+    return np.clip(alpha, options.alpha_floor, options.alpha_cap), remove
+
+
+def has_few_weights(state: State, options: Options) -> bool:
+    """Whether weights are few enough to be judged one by one."""
+    return state.n_weights <= options.few_weights * state.n_components
+
+
+def hastened(before: FloatArray, after: FloatArray, ratio: FloatArray) -> FloatArray:
+    """The alphas after an update, further along where the best alpha is infinite anyway."""
+    growth = np.maximum(after / before, 1.0)
+    with np.errstate(over="ignore"):
+        return np.where(ratio < 1.0, after * growth ** (HASTE - 1.0), after)
 
 
 def quality_over_sparsity(alpha: FloatArray, w: FloatArray, gamma: FloatArray) -> FloatArray:
@@ -28,9 +83,9 @@ def evidence_of_weight(ratio: FloatArray) -> FloatArray:
 
 
 def optimal_alpha(alpha: FloatArray, gamma: FloatArray, ratio: FloatArray) -> FloatArray:
-    """The alpha that maximises the evidence with all others held: sparsity^2 / (quality^2 - sparsity).
+    """The alpha that maximises the evidence with all others held.
 
-    Infinite where the ratio of quality^2 to sparsity is at most one.
+    ``sparsity^2 / (quality^2 - sparsity)``, infinite where their ratio is at most one.
     """
     sparsity = gamma * alpha / np.maximum(1.0 - gamma, np.finfo(float).tiny)
     with np.errstate(divide="ignore"):
@@ -68,8 +123,10 @@ def prune_components(state: State, min_share: float) -> State:
     n_classes = int(state.component_class[-1]) + 1
     class_pi = np.bincount(state.component_class, state.pi, minlength=n_classes)
     keep = state.pi > min_share * class_pi[state.component_class]
-    pi = state.pi.copy()
     empty = keep & (np.diff(state.starts) == 0)
+    if keep.all() and empty.sum() < 2:
+        return state
+    pi = state.pi.copy()
     for c in np.unique(state.component_class[empty]):
         background = np.flatnonzero(empty & (state.component_class == c))
         pi[background[0]] = pi[background].sum()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, Self, TypeVar
+
+import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 
@@ -47,6 +50,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.y)
 
+    @cached_property
+    def root_s(self) -> FloatArray:
+        """Square roots of the sample weights: (N,)."""
+        return np.sqrt(self.s)
+
     def blocks(self, width: int) -> Iterator[Rows]:
         """Blocks of rows in a fixed order; ``width`` is how many numbers a row needs at work."""
         size = min(max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
@@ -68,4 +76,4 @@ class Rows:
 
     def started(self) -> Rows:
         """The same rows without the responsibilities of the start."""
-        return replace(self, r0=None)
+        return self if self.r0 is None else replace(self, r0=None)

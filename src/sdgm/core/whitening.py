@@ -9,8 +9,10 @@ a Cholesky factor of ``R_a A^-1 R_a'`` would square the condition number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.state import State
@@ -31,6 +33,8 @@ class Whitening:
         Where each component's coordinates begin in theta.
     weight_starts : (K + 1,) array
         Where each component's weights begin in w.
+    component : (m,) array
+        Component of each coordinate.
     """
 
     L: FloatArray
@@ -38,41 +42,34 @@ class Whitening:
     prior_std: FloatArray
     starts: IntArray
     weight_starts: IntArray
+    component: IntArray
 
     @property
-    def component(self) -> IntArray:
-        """Component of each coordinate: (m,)."""
-        return np.repeat(np.arange(len(self.Q)), np.diff(self.starts))
+    def is_diagonal(self) -> bool:
+        """Whether every coordinate is one scaled weight."""
+        return len(self.component) == len(self.prior_std)
 
     def blocks(self) -> list[tuple[slice, slice, FloatArray | None]]:
         """Per component: its coordinates, its weights, and Q."""
-        return [
-            (slice(a, b), slice(c, d), Q)
-            for a, b, c, d, Q in zip(
-                self.starts[:-1],
-                self.starts[1:],
-                self.weight_starts[:-1],
-                self.weight_starts[1:],
-                self.Q,
-                strict=True,
-            )
-        ]
+        coords = [slice(a, b) for a, b in pairwise(self.starts.tolist())]
+        weights = [slice(a, b) for a, b in pairwise(self.weight_starts.tolist())]
+        return list(zip(coords, weights, self.Q, strict=True))
 
     def to_theta(self, w: FloatArray) -> FloatArray:
         """``theta = Q' A^1/2 w``, the coordinates with the same scores: (m,)."""
         scaled = w / self.prior_std
-        if all(Q is None for Q in self.Q):
+        if self.is_diagonal:
             return scaled
         return np.concatenate(
             [
-                scaled[weights] if Q is None else Q.T @ scaled[weights]
+                scaled[weights] if Q is None else scaled[weights] @ Q
                 for _, weights, Q in self.blocks()
             ]
         )
 
     def to_w(self, theta: FloatArray) -> FloatArray:
         """``w = A^-1/2 Q theta``, the most probable weights with these scores: (n_active,)."""
-        if all(Q is None for Q in self.Q):
+        if self.is_diagonal:
             return self.prior_std * theta
         scaled = np.concatenate(
             [theta[coords] if Q is None else Q @ theta[coords] for coords, _, Q in self.blocks()]
@@ -80,10 +77,10 @@ class Whitening:
         return self.prior_std * scaled
 
     def score_vectors(self, theta: FloatArray) -> FloatArray:
-        """``V`` with one column ``L_k theta_k`` per component, so that the scores are ``Z V``: (p, K)."""
-        V = np.zeros((len(self.L), len(self.Q)))
-        np.add.at(V.T, self.component, (self.L * theta).T)
-        return V
+        """``V`` with columns ``v_k = L_k theta_k``, so that the scores are ``Z V``: (p, K)."""
+        K = len(self.Q)
+        in_component = self.component[:, None] == np.arange(K)  # (m, K)
+        return self.L @ (in_component * theta[:, None])
 
 
 def whiten(Rt: FloatArray, state: State) -> Whitening:
@@ -97,22 +94,38 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     """
     p = Rt.shape[1]
     prior_std = 1.0 / np.sqrt(state.alpha)
-    A_inv_sqrt_Rt = Rt[state.column] * prior_std[:, None]  # (n_active, p)
+    A_inv_sqrt_Rt = Rt[state.column]  # (n_active, p)
+    A_inv_sqrt_Rt *= prior_std[:, None]
     weight_starts = state.starts
     n_weights = np.diff(weight_starts)
-    starts = np.concatenate([[0], np.cumsum(np.minimum(n_weights, p))])
     if n_weights.max(initial=0) <= p:
-        L = A_inv_sqrt_Rt.T
-        return Whitening(L, (None,) * len(n_weights), prior_std, starts, weight_starts)
-    Q: list[FloatArray | None] = []
-    Lt: list[FloatArray] = []
-    for first, last in zip(weight_starts[:-1], weight_starts[1:], strict=True):
-        block = A_inv_sqrt_Rt[first:last]
-        if len(block) <= p:
-            Q.append(None)
-            Lt.append(block)
-        else:
-            Q_k, Lt_k = np.linalg.qr(block)
-            Q.append(Q_k)
-            Lt.append(Lt_k)
-    return Whitening(np.concatenate(Lt).T, tuple(Q), prior_std, starts, weight_starts)
+        Q: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
+        return Whitening(
+            A_inv_sqrt_Rt.T, Q, prior_std, weight_starts, weight_starts, state.component
+        )
+    factors = [
+        (None, A_inv_sqrt_Rt[first:last].T)
+        if last - first <= p
+        else rq(A_inv_sqrt_Rt[first:last].T)
+        for first, last in pairwise(weight_starts.tolist())
+    ]
+    sizes = np.minimum(n_weights, p)
+    return Whitening(
+        L=np.concatenate([L for _, L in factors], axis=1),
+        Q=tuple(Q for Q, _ in factors),
+        prior_std=prior_std,
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+        weight_starts=weight_starts,
+        component=np.repeat(np.arange(len(sizes)), sizes),
+    )
+
+
+def rq(block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Q (n, p) and L (p, p) with ``block = L Q'``, of a wide column-major (p, n) block.
+
+    LAPACK's own routines: numpy's wrapper costs more than the work on the usual small blocks.
+    """
+    packed, tau, _, info = lapack.dgerqf(block)
+    Qt, _, info_q = lapack.dorgrq(packed, tau)
+    assert info == info_q == 0  # anything else means that the arguments are illegal
+    return Qt.T, np.triu(packed[:, -len(block) :])

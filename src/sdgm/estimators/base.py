@@ -39,7 +39,7 @@ from sdgm.estimators.parameters import (
     positive_integer,
     positive_number,
 )
-from sdgm.estimators.prediction import Basis, PredictionMixin
+from sdgm.estimators.prediction import PredictionMixin
 from sdgm.estimators.progress import CallbackSupportMixin, Progress, print_end, with_callbacks
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
@@ -86,14 +86,14 @@ class Columns:
     ----------
     design : Design
         At the rows of the fit.
-    basis : Basis
+    basis : Basis of the form
         Column 0 is the constant.
     points : (N, d) array
-        What the start clusters: the standardised rows, or kernel coordinates where rows are unknown.
+        What the start clusters: the standardised rows, or kernel coordinates in their place.
     """
 
     design: Design
-    basis: Basis
+    basis: Any
     points: FloatArray
 
 
@@ -149,7 +149,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
                 assert record.state is not None
                 return self._model_attributes(problem, columns, record.state)
 
-            rows = self._rows(problem, columns, seed, continued=start.w.any())
+            rows = self._rows(problem, columns, seed, continued=bool(start.w.any()))
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
             return learn(rows, columns.design.Rt, start, options, progress, keep_states=keep_states)
@@ -158,8 +158,8 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             delayed(learn_from)(seed) for seed in self._seeds()
         )
         best = max(results, key=final_evidence)
-        vars(self).update(self._model_attributes(problem, columns, best.state))
-        vars(self).update(self._learning_attributes(problem, columns, results, best))
+        self.__dict__.update(self._model_attributes(problem, columns, best.state))
+        self.__dict__.update(self._learning_attributes(problem, columns, results, best))
         if self.verbose:
             print_end(best)
         if context is not None:
@@ -241,14 +241,15 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
 
     def _rows(self, problem: Problem, columns: Columns, seed: int, *, continued: bool) -> Rows:
         """The rows of the design with responsibilities to start from."""
-        r0 = None
-        if not continued:
-            r0 = problem.init
-            if isinstance(r0, Start):
-                r0 = initial_responsibilities(
-                    columns.points, problem.y, problem.s, problem.n_components, r0, seed
-                )
-        return Rows(columns.design.Z, problem.y, problem.s, r0)
+        rows = Rows(columns.design.Z, problem.y, problem.s)
+        if continued:
+            return rows
+        r0 = problem.init
+        if isinstance(r0, Start):
+            r0 = initial_responsibilities(
+                columns.points, problem.y, problem.s, problem.n_components, r0, seed
+            )
+        return replace(rows, r0=r0)
 
     def _start_state(self, problem: Problem, columns: Columns) -> State:
         """Where learning starts: from nothing, or from the last fit."""

@@ -219,7 +219,7 @@ class KernelSDGMClassifier(BaseSDGM):
         return Columns(design, basis, points)
 
     def _kernel_columns(self, problem: Problem) -> tuple[Design, KernelBasis, FloatArray]:
-        X, y = problem.X, problem.y
+        X = problem.X
         kernel = make_kernel(
             self.kernel, gamma=self._gamma(problem), degree=self.degree, coef0=self.coef0
         )
@@ -276,7 +276,6 @@ class KernelSDGMClassifier(BaseSDGM):
             index = {row: h + 1 for h, row in enumerate(basis.user_rows.tolist())}
             previous = self.relevance_.tolist()
         else:
-            assert isinstance(basis, KernelBasis)
             index = {row.tobytes(): h + 1 for h, row in enumerate(basis.vectors)}
             previous = [row.tobytes() for row in self._basis.vectors]
         # columns of the last fit, counted among the survivors

@@ -47,7 +47,7 @@ def positive_integer(name: str, value: object) -> int:
 
 def positive_number(name: str, value: object) -> float:
     """A finite number above zero."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 

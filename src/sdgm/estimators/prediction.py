@@ -40,7 +40,7 @@ class PredictionMixin:
     component_class_: IntArray
     covariance_: FloatArray | None
     predictive: str
-    _basis: Basis
+    _basis: Any  # a Basis of the form
     _center: FloatArray
     _inverse_scale: FloatArray
 
@@ -72,7 +72,7 @@ class PredictionMixin:
             Columns in the order of ``classes_``.
         """
         if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
-            return self.predict_proba_averaged(X)
+            return self._averaged(X)[0]
         return np.exp(self._class_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -88,7 +88,7 @@ class PredictionMixin:
         """
         if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
             with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba_averaged(X))
+                return np.log(self._averaged(X)[0])
         return self._class_log_proba(X)
 
     def predict_component_proba(self, X: Any) -> FloatArray:
@@ -124,6 +124,11 @@ class PredictionMixin:
         mean : array of shape (n_samples, n_classes)
         std : array of shape (n_samples, n_classes), if asked for
         """
+        mean, std = self._averaged(X)
+        return (mean, std) if return_std else mean
+
+    def _averaged(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of the class probabilities over the posterior draws."""
         draws = self._posterior_draws()  # (S, K, n_terms + 1)
         n_classes = len(self.classes_)
         log_pi = np.log(self.mixture_weights_)
@@ -140,8 +145,6 @@ class PredictionMixin:
 
         moments = self._on_basis(X, 2 * n_classes, mean_and_square)
         mean = moments[:, :n_classes] / moments[:, :n_classes].sum(axis=1, keepdims=True)
-        if not return_std:
-            return mean
         return mean, np.sqrt(np.maximum(moments[:, n_classes:] - mean * mean, 0.0))
 
     def _posterior_draws(self) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sdgm.core.state import Record
@@ -22,6 +23,8 @@ except ImportError:  # scikit-learn < 1.9
         """The method as it is."""
         return method
 
+
+__all__ = ["CallbackSupportMixin", "Progress", "print_end", "with_callbacks"]
 
 # iterations between two lines at verbose=1
 LINE_EVERY = 10
@@ -66,16 +69,16 @@ class Progress:
     def __init__(
         self,
         verbose: int,
-        context: Any = None,
-        estimator: Any = None,
-        attributes: Callable[[Record], dict[str, Any]] | None = None,
-        data: dict[str, Any] | None = None,
+        context: Any,
+        estimator: Any,
+        attributes: Callable[[Record], dict[str, Any]],
+        data: dict[str, Any],
     ) -> None:
         self.verbose = verbose
         self.context = context
         self.estimator = estimator
         self.attributes = attributes
-        self.data = data or {}
+        self.data = data
 
     def __call__(self, record: Record) -> bool:
         if self.verbose > 1 or (self.verbose == 1 and record.iteration % LINE_EVERY == 1):
@@ -84,11 +87,9 @@ class Progress:
             return False
         task = self.context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        attributes = self.attributes
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=self.estimator,
-                reconstruction_attributes=attributes and (lambda: attributes(record)),
-                **self.data,
-            )
+        stop = task.call_on_fit_task_end(
+            estimator=self.estimator,
+            reconstruction_attributes=partial(self.attributes, record),
+            **self.data,
         )
+        return bool(stop)

@@ -1,0 +1,95 @@
+"""Where data files are looked for, and what is said when they are missing or damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+
+class MissingDataError(FileNotFoundError):
+    """A data file is not where it is looked for.
+
+    Parameters
+    ----------
+    file : str
+        Path of the file below the data folder.
+    where_to_get : str
+        What to fetch, and from where.
+    folder : Path
+        Where it was looked for.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> print(MissingDataError("a/b.npz", "b.npz from https://example.org", Path("data")))
+    a/b.npz is not in the data folder data: get b.npz from https://example.org and put it in
+    data...a, or let the environment variable SDGM_DATA name the folder that has it.
+    """
+
+    def __init__(self, file: str, where_to_get: str, folder: Path) -> None:
+        super().__init__(
+            f"{file} is not in the data folder {folder}: get {where_to_get} and put it in "
+            f"{(folder / file).parent}, or let the environment variable SDGM_DATA name the folder "
+            "that has it."
+        )
+
+
+class DamagedDataError(ValueError):
+    """A data file is not, byte for byte or value for value, the one it should be.
+
+    Parameters
+    ----------
+    *paths : Path
+        The file, or several that were held against one checksum.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> print(DamagedDataError(Path("b.npz")))
+    b.npz is damaged or another version (its checksum is not the expected one); remove it or get
+    it anew.
+    """
+
+    def __init__(self, *paths: Path) -> None:
+        super().__init__(
+            f"{' or '.join(map(str, paths))} is damaged or another version (its checksum is not "
+            "the expected one); remove it or get it anew."
+        )
+
+
+def data_folder() -> Path:
+    """The folder that data files are looked for in.
+
+    ``$SDGM_DATA`` if it is set, else a folder of the user's own: below ``%LOCALAPPDATA%`` on
+    Windows, below ``$XDG_DATA_HOME`` or ``~/.local/share`` elsewhere.
+
+    Returns
+    -------
+    folder : Path
+        It need not exist.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", SDGM_DATA="my-data"):
+    ...     print(data_folder())
+    my-data
+    """
+    named = os.environ.get("SDGM_DATA")
+    if named:
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        base, default = os.environ.get("LOCALAPPDATA"), Path.home() / "AppData" / "Local"
+    else:
+        base, default = os.environ.get("XDG_DATA_HOME"), Path.home() / ".local" / "share"
+    return (Path(base) if base else default) / "sdgm"
+
+
+def read_verified(path: Path, sha256: str) -> bytes:
+    """The bytes of a file, after their checksum was found right."""
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise DamagedDataError(path)
+    return content
