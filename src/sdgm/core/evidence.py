@@ -39,10 +39,14 @@ def log_evidence(log_posterior: float, cholesky: FloatArray) -> float:
 
 
 def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
-    """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (update of alpha); infinite where w is zero."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        alpha = gamma / (w * w)
-    return np.where(np.isnan(alpha), np.inf, alpha)
+    """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (update of alpha).
+
+    Infinite where the weight is zero or the data say nothing about it.
+    """
+    w_squared = w * w
+    known = (gamma > 0.0) & (w_squared > 0.0)
+    # gamma is at most one, so that a square of at least this cannot overflow the quotient
+    return np.where(known, gamma / np.maximum(w_squared, 1e-300), np.inf)
 
 
 def updated_pi(r_sum: FloatArray, component_class: IntArray, class_share: FloatArray) -> FloatArray:

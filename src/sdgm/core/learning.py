@@ -87,7 +87,7 @@ def learn(
 
             # Lambda_diag, alpha, pi
             gamma = well_determined(whitening, mode.curvature, mode.cholesky)
-            alpha, remove = next_alpha(state, w, gamma, mode.gain, options)
+            alpha, remove = next_alpha(state, w, gamma, mode.gain, Rt.shape[1], options)
             r_sum = mode.fit.r_sum if options.em_gradient else current_r_sum(rows, mode.mixture)
             pi = updated_pi(r_sum, state.component_class, class_share)
 
@@ -138,6 +138,8 @@ def settle_r_and_w(
     theta = whitening.to_theta(state.w)
     mixture = Mixture(whitening.score_vectors(theta), np.log(state.pi), state.component_class)
     few = has_few_weights(state, options)
+    # with one component per class r is known, and no information is missing
+    is_mixture = state.n_components > state.component_class[-1] + 1
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
@@ -149,7 +151,7 @@ def settle_r_and_w(
             max_steps=MANY_STEPS if few or rows.r0 is not None else options.max_newton,
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
-            observed=rows.r0 is None and few,
+            observed=rows.r0 is None and few and is_mixture,
         )
         total_steps += steps
         theta, mixture = mode.theta, mode.mixture

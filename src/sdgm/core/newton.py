@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -26,8 +26,7 @@ MAX_HALVINGS = 30
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class System:
+class System(NamedTuple):
     """A point, and the quadratic model of the log posterior there.
 
     Attributes
@@ -148,22 +147,21 @@ def maximize_over_w(
     end : System
     steps : int
     """
-    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
     complete = r_from is not None or rows.r0 is not None
-    steps = 0
-    while steps < max_steps:
+    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+    for steps in range(1, max_steps + 1):
         before = log_posterior(here.fit, here.theta, complete=complete)
-        lowest = before - ROUNDING * abs(before)
         # the longest of the steps 1, 1/2, 1/4, ... that does not lower the objective
         for halvings in range(MAX_HALVINGS):
             theta = here.theta + 0.5**halvings * here.direction
             mixture = here.mixture.at(whitening.score_vectors(theta))
             there = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
-            if log_posterior(there.fit, theta, complete=complete) >= lowest:
+            after = log_posterior(there.fit, theta, complete=complete)
+            if after >= before - ROUNDING * abs(before):
                 break
         else:
             return here, steps
-        here, steps = there, steps + 1
+        here = there
         if here.gain <= tol:
             break
     return here, steps

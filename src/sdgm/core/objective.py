@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,7 @@ from sdgm.core.rows import Rows
 from sdgm.core.whitening import Whitening
 
 
-@dataclass(frozen=True)
-class Mixture:
+class Mixture(NamedTuple):
     """The model in the coordinates of Z: all that is needed to compute posteriors of rows."""
 
     V: FloatArray  # (p, K)
@@ -90,7 +90,7 @@ class Derivatives:
 def _block(
     rows: Rows, mixture: Mixture, r_from: Mixture | None
 ) -> tuple[FloatArray, FloatArray, Fit]:
-    """P(c, m | x), s r and the fit of a block, the first two as (K, N).
+    """P(c, m | x), r and the fit of a block, the first two as (K, N).
 
     r comes from the start if the rows carry one, else from ``r_from``, else from the mixture
     itself; it is never stored, so that no array of length N outlives a block.
@@ -98,10 +98,10 @@ def _block(
     logits = scores(rows.Z, mixture.V, mixture.log_pi)
     now = row_posterior(logits, rows.y, mixture.component_class)
     r = now.r if r_from is None and rows.r0 is None else _responsibilities(rows, r_from)
-    sr = r.T * rows.s  # (K, N)
+    sr = rows.weighted(r.T)  # (K, N)
     # J = sum_n s_n sum_k r_nk ln P(k | x_n), and the responsibilities of a row sum to one
     J = np.vdot(sr, logits.T) - rows.s @ now.log_total
-    return now.P_cm.T, sr, Fit(float(rows.s @ now.log_P_own), float(J), sr.sum(axis=1))
+    return now.P_cm.T, r.T, Fit(float(rows.s @ now.log_P_own), float(J), sr.sum(axis=1))
 
 
 def _responsibilities(rows: Rows, mixture: Mixture | None) -> FloatArray:
@@ -130,17 +130,16 @@ def derivatives_of_rows(
     L = whitening.L
 
     def of_block(block: Rows) -> Derivatives:
-        P_cm, sr, fit = _block(block, mixture, r_from)
+        P_cm, r, fit = _block(block, mixture, r_from)
         # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
-        grad_V = (sr - P_cm * block.s) @ block.Z  # (K, p)
+        grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
         grad = (L * grad_V.T[:, whitening.component]).sum(axis=0)
-        Gt = L.T @ block.Z.T  # (m, N)
-        Gt *= block.root_s
+        Gt = block.root_weighted(L.T @ block.Z.T)  # (m, N)
         return Derivatives(
             fit,
             grad,
             information(Gt, P_cm, whitening),
-            information(Gt, sr / block.s, whitening) if missing else None,
+            information(Gt, r, whitening) if missing else None,
         )
 
     return rows.total(of_block, L.shape[1])

@@ -6,7 +6,7 @@ reductions over the few components run along the long axis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,7 @@ def class_log_posterior(
 SMALLEST_SAFE_SUM = 1e-290
 
 
-@dataclass(frozen=True)
-class RowPosterior:
+class RowPosterior(NamedTuple):
     """What the model says about rows of known class.
 
     Attributes

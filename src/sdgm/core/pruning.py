@@ -17,7 +17,7 @@ HASTE = 2.0
 
 
 def next_alpha(
-    state: State, w: FloatArray, gamma: FloatArray, gain: float, options: Options
+    state: State, w: FloatArray, gamma: FloatArray, gain: float, rank: int, options: Options
 ) -> tuple[FloatArray, BoolArray]:
     """The updated alphas, and which weights leave.
 
@@ -33,6 +33,8 @@ def next_alpha(
         Weights at their mode, and how well the data determine them.
     gain : float
         How far, in log posterior, the weights are from their mode.
+    rank : int
+        Rank of the design.
     options : Options
     """
     remove = np.zeros(len(w), dtype=bool)
@@ -44,7 +46,7 @@ def next_alpha(
         if has_few_weights(state, options) and gain <= options.newton_tol:
             best = optimal_alpha(state.alpha, gamma, ratio)
             alpha = np.where(ratio > CLEARLY_NEEDED, best, alpha)
-            remove = least_needed(ratio, state.component, state.column, options.min_evidence)
+            remove = least_needed(ratio, state.component, state.column, options.min_evidence, rank)
         else:
             alpha = hastened(state.alpha, alpha, ratio)
     remove |= alpha > options.alpha_cap
@@ -93,23 +95,26 @@ def optimal_alpha(alpha: FloatArray, gamma: FloatArray, ratio: FloatArray) -> Fl
 
 
 def least_needed(
-    ratio: FloatArray, component: IntArray, column: IntArray, min_evidence: float
+    ratio: FloatArray, component: IntArray, column: IntArray, min_evidence: float, rank: int
 ) -> BoolArray:
-    """Marks weights that add less than ``min_evidence``, least first, and no two that are related.
+    """Marks weights that add less than ``min_evidence``, least first, and few at a time.
 
     Weights of one component, and weights of one column in different components, can stand in for
     each other: each looks unneeded while the other is there, and removing both has cost whole
-    classes. So no component and no column loses more than one at a time.
+    classes. So no column loses more than one weight at a time, and no component more than one or,
+    while it has more weights than the design has rank, half of those it has too many.
     """
+    n_weights = np.bincount(component)
+    quota = np.maximum((n_weights - rank) // 2, 1).tolist()
     remove = np.zeros(len(ratio), dtype=bool)
-    candidates = np.flatnonzero(evidence_of_weight(ratio) < min_evidence)
-    components: set[int] = set()
     columns: set[int] = set()
+    candidates = np.flatnonzero(evidence_of_weight(ratio) < min_evidence)
     for i in candidates[np.argsort(ratio[candidates], kind="stable")].tolist():
-        if component[i] not in components and column[i] not in columns:
+        k, h = int(component[i]), int(column[i])
+        if quota[k] and h not in columns:
             remove[i] = True
-            components.add(component[i])
-            columns.add(column[i])
+            quota[k] -= 1
+            columns.add(h)
     return remove
 
 
@@ -120,12 +125,12 @@ def prune_components(state: State, min_share: float) -> State:
     all those of a class together are one constant background, with the sum of their pi, and
     predictions stay the same.
     """
-    n_classes = int(state.component_class[-1]) + 1
-    class_pi = np.bincount(state.component_class, state.pi, minlength=n_classes)
-    keep = state.pi > min_share * class_pi[state.component_class]
-    empty = keep & (np.diff(state.starts) == 0)
-    if keep.all() and empty.sum() < 2:
+    has_weights = np.bincount(state.component, minlength=state.n_components) > 0
+    if has_weights.all() and state.pi.min() > min_share:
         return state
+    class_pi = np.bincount(state.component_class, state.pi)
+    keep = state.pi > min_share * class_pi[state.component_class]
+    empty = keep & ~has_weights
     pi = state.pi.copy()
     for c in np.unique(state.component_class[empty]):
         background = np.flatnonzero(empty & (state.component_class == c))

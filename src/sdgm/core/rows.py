@@ -51,9 +51,17 @@ class Rows:
         return len(self.y)
 
     @cached_property
-    def root_s(self) -> FloatArray:
-        """Square roots of the sample weights: (N,)."""
-        return np.sqrt(self.s)
+    def is_unweighted(self) -> bool:
+        """Whether every sample counts once, so that products with s can be left out."""
+        return bool((self.s == 1.0).all())
+
+    def weighted(self, a: FloatArray) -> FloatArray:
+        """``a`` times s along its last axis; the same array if every s is one."""
+        return a if self.is_unweighted else a * self.s
+
+    def root_weighted(self, a: FloatArray) -> FloatArray:
+        """``a`` times the root of s along its last axis."""
+        return a if self.is_unweighted else a * np.sqrt(self.s)
 
     def blocks(self, width: int) -> Iterator[Rows]:
         """Blocks of rows in a fixed order; ``width`` is how many numbers a row needs at work."""

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import lapack
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.state import State
 
 
@@ -103,10 +103,11 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
         return Whitening(
             A_inv_sqrt_Rt.T, Q, prior_std, weight_starts, weight_starts, state.component
         )
+    upper = np.tri(p, dtype=bool).T
     factors = [
         (None, A_inv_sqrt_Rt[first:last].T)
         if last - first <= p
-        else rq(A_inv_sqrt_Rt[first:last].T)
+        else rq(A_inv_sqrt_Rt[first:last].T, upper)
         for first, last in pairwise(weight_starts.tolist())
     ]
     sizes = np.minimum(n_weights, p)
@@ -120,12 +121,13 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     )
 
 
-def rq(block: FloatArray) -> tuple[FloatArray, FloatArray]:
+def rq(block: FloatArray, upper: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Q (n, p) and L (p, p) with ``block = L Q'``, of a wide column-major (p, n) block.
 
-    LAPACK's own routines: numpy's wrapper costs more than the work on the usual small blocks.
+    LAPACK's own routines, and the mask of the triangle handed in: numpy's wrapper costs more than
+    the work on the usual small blocks.
     """
     packed, tau, _, info = lapack.dgerqf(block)
     Qt, _, info_q = lapack.dorgrq(packed, tau)
     assert info == info_q == 0  # anything else means that the arguments are illegal
-    return Qt.T, np.triu(packed[:, -len(block) :])
+    return Qt.T, packed[:, -len(block) :] * upper

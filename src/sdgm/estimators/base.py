@@ -45,6 +45,14 @@ from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
 # deviation of a column, relative to its mean, that is only rounding
 CONSTANT_COLUMN = 1e-13
+# what a ridge prior changes in a preset: alpha stays in the units of the features, and since
+# there is nothing else to converge, the weights are brought close to their mode
+RIDGE: dict[str, Any] = {
+    "learn_alpha": False,
+    "scale_columns": False,
+    "pinned": False,
+    "newton_tol": 1e-10,
+}
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
 # arrays of the size of the Newton matrix that are alive at once
@@ -154,9 +162,11 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             keep_states = self.record_states or context is not None
             return learn(rows, columns.design.Rt, start, options, progress, keep_states=keep_states)
 
-        results = Parallel(n_jobs=self.n_jobs if context is None else 1)(
-            delayed(learn_from)(seed) for seed in self._seeds()
-        )
+        seeds = self._seeds()
+        if len(seeds) == 1 or context is not None:
+            results = [learn_from(seed) for seed in seeds]
+        else:
+            results = Parallel(n_jobs=self.n_jobs)(delayed(learn_from)(seed) for seed in seeds)
         best = max(results, key=final_evidence)
         self.__dict__.update(self._model_attributes(problem, columns, best.state))
         self.__dict__.update(self._learning_attributes(problem, columns, results, best))
@@ -184,9 +194,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         )
         if prior is Prior.RIDGE:
             alpha = positive_number("alpha", self.alpha)
-            options = replace(
-                options, learn_alpha=False, alpha_start=alpha, scale_columns=False, pinned=False
-            )
+            options = replace(options, alpha_start=alpha, **RIDGE)
         return options
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
