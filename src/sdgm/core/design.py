@@ -57,9 +57,11 @@ def feature_design(Phi: FloatArray) -> Design:
     N, H = Phi.shape
     if H <= N:
         return _design(Phi, np.eye(H))
-    U, singular, Vt = linalg.svd(Phi, full_matrices=False, check_finite=False)
+    # a QR factorisation first, so that the singular factors are of an N x N matrix
+    Q, T = linalg.qr(Phi.T, mode="economic", check_finite=False)
+    U, singular, Vt = linalg.svd(T.T, check_finite=False)
     rank = max(int((singular > RANK_TOLERANCE * singular[0]).sum()), 1)
-    return _design(U[:, :rank] * singular[:rank], Vt[:rank].T)
+    return _design(U[:, :rank] * singular[:rank], Q @ Vt[:rank].T)
 
 
 def kernel_design(kernel: Kernel, candidates: FloatArray) -> Design:

@@ -17,6 +17,9 @@ from scipy.linalg import lapack
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.state import State
 
+# workspace per row, without which LAPACK works column by column
+LAPACK_BLOCK = 64
+
 
 @dataclass(frozen=True)
 class Whitening:
@@ -94,22 +97,19 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     """
     p = Rt.shape[1]
     prior_std = 1.0 / np.sqrt(state.alpha)
-    A_inv_sqrt_Rt = Rt[state.column]  # (n_active, p)
-    A_inv_sqrt_Rt *= prior_std[:, None]
     weight_starts = state.starts
     n_weights = np.diff(weight_starts)
     if n_weights.max(initial=0) <= p:
-        Q: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
-        return Whitening(
-            A_inv_sqrt_Rt.T, Q, prior_std, weight_starts, weight_starts, state.component
-        )
+        L = (Rt[state.column] * prior_std[:, None]).T
+        identity: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
+        return Whitening(L, identity, prior_std, weight_starts, weight_starts, state.component)
     upper = np.tri(p, dtype=bool).T
-    factors = [
-        (None, A_inv_sqrt_Rt[first:last].T)
-        if last - first <= p
-        else rq(A_inv_sqrt_Rt[first:last].T, upper)
-        for first, last in pairwise(weight_starts.tolist())
-    ]
+    factors = []
+    for first, last in pairwise(weight_starts.tolist()):
+        A_inv_sqrt_Rt = Rt[state.column[first:last]]  # (n_k, p)
+        A_inv_sqrt_Rt *= prior_std[first:last, None]
+        few = last - first <= p
+        factors.append((None, A_inv_sqrt_Rt.T) if few else rq(A_inv_sqrt_Rt.T, upper))
     sizes = np.minimum(n_weights, p)
     return Whitening(
         L=np.concatenate([L for _, L in factors], axis=1),
@@ -125,9 +125,11 @@ def rq(block: FloatArray, upper: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Q (n, p) and L (p, p) with ``block = L Q'``, of a wide column-major (p, n) block.
 
     LAPACK's own routines, and the mask of the triangle handed in: numpy's wrapper costs more than
-    the work on the usual small blocks.
+    the work on the usual small blocks. Overwrites the block.
     """
-    packed, tau, _, info = lapack.dgerqf(block)
-    Qt, _, info_q = lapack.dorgrq(packed, tau)
+    work = LAPACK_BLOCK * len(block)
+    packed, tau, _, info = lapack.dgerqf(block, lwork=work, overwrite_a=1)
+    L = packed[:, -len(block) :] * upper
+    Qt, _, info_q = lapack.dorgrq(packed, tau, lwork=work, overwrite_a=1)
     assert info == info_q == 0  # anything else means that the arguments are illegal
-    return Qt.T, packed[:, -len(block) :] * upper
+    return Qt.T, L
