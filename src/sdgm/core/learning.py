@@ -24,7 +24,12 @@ from sdgm.core.newton import (
 )
 from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
 from sdgm.core.options import Options
-from sdgm.core.pruning import has_few_weights, next_alpha, prune_components
+from sdgm.core.pruning import (
+    has_few_weights,
+    next_alpha,
+    prune_components,
+    relative_to_one_component,
+)
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.whitening import Whitening, whiten
@@ -94,6 +99,8 @@ def learn(
             change = alpha_change(state.alpha, alpha, ~remove)
             squared = float(((alpha - state.alpha)[~remove] ** 2).sum())
             state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(~remove)
+            if options.learn_alpha and has_few_weights(state, options):
+                state = relative_to_one_component(state)
             state = prune_components(state, options.min_share)
 
             records.append(

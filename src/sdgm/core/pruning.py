@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
@@ -12,6 +14,11 @@ from sdgm.core.state import State
 # quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
 # optimum is far away and moves with every other weight
 CLEARLY_NEEDED = 1.1
+# part of the way, on the log scale, that such an alpha goes: correlated weights that go all the
+# way at once overshoot together and swing for ever
+DAMPING = 0.7
+# relative difference of weights that is only rounding; among equals the last is the reference
+SAME_SIZE = 1e-6
 # how much longer a step, on the log scale, the alphas of dying weights take
 HASTE = 2.0
 
@@ -45,7 +52,8 @@ def next_alpha(
         ratio = quality_over_sparsity(state.alpha, w, gamma)
         if has_few_weights(state, options) and gain <= options.newton_tol:
             best = optimal_alpha(state.alpha, gamma, ratio)
-            alpha = np.where(ratio > CLEARLY_NEEDED, best, alpha)
+            damped = state.alpha * (best / state.alpha) ** DAMPING
+            alpha = np.where(ratio > CLEARLY_NEEDED, damped, alpha)
             remove = least_needed(ratio, state.component, state.column, options.min_evidence, rank)
         else:
             alpha = hastened(state.alpha, alpha, ratio)
@@ -116,6 +124,30 @@ def least_needed(
             quota[k] -= 1
             columns.add(h)
     return remove
+
+
+def relative_to_one_component(state: State) -> State:
+    """Where all components use a column, let one of them be the reference and do without it.
+
+    Posteriors depend on differences of scores, so that subtracting one component's weight from all
+    changes nothing but the number of weights. The others inherit its prior variance: for two
+    components the evidence, which depends on the sum of the variances, stays the same, and nothing
+    else would ever break the tie.
+    """
+    K = state.n_components
+    common = np.flatnonzero(np.bincount(state.column, minlength=1) == K)
+    if len(common) == 0:
+        return state
+    w, variance = state.w.copy(), 1.0 / state.alpha
+    keep = np.ones(len(w), dtype=bool)
+    for h in common.tolist():
+        uses = np.flatnonzero(state.column == h)
+        size = np.abs(w[uses])
+        reference = uses[np.flatnonzero(size <= size.min() * (1.0 + SAME_SIZE))[-1]]
+        keep[reference] = False
+        w[uses] -= w[reference]
+        variance[uses] += variance[reference]
+    return replace(state, w=w, alpha=1.0 / variance).keep_weights(keep)
 
 
 def prune_components(state: State, min_share: float) -> State:
