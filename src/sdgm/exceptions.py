@@ -4,8 +4,20 @@ from __future__ import annotations
 
 
 class ComponentsReducedWarning(UserWarning):
-    """A class has fewer distinct samples than components, and got fewer components."""
+    """A class has fewer samples than components, and got fewer components.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", ComponentsReducedWarning)
+    """
 
 
 class NumericalTroubleWarning(RuntimeWarning):
-    """Learning ended early because the posterior precision could not be factorised."""
+    """Learning ended early because the posterior precision could not be factorised.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", NumericalTroubleWarning)
+    """

@@ -64,7 +64,8 @@ def precision_cholesky(curvature: FloatArray) -> FloatArray | None:
     precision = curvature.copy(order="F")
     precision.ravel(order="K")[:: len(precision) + 1] += 1.0
     factor, info = lapack.dpotrf(precision, lower=1, clean=0, overwrite_a=1)
-    return factor if info == 0 else None
+    # LAPACK lets NaN and infinity pass; they always reach the diagonal
+    return factor if info == 0 and np.isfinite(factor.diagonal().sum()) else None
 
 
 def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:

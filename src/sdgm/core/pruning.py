@@ -98,8 +98,8 @@ def optimal_alpha(alpha: FloatArray, gamma: FloatArray, ratio: FloatArray) -> Fl
     ``sparsity^2 / (quality^2 - sparsity)``, infinite where their ratio is at most one.
     """
     sparsity = gamma * alpha / np.maximum(1.0 - gamma, np.finfo(float).tiny)
-    with np.errstate(divide="ignore"):
-        return np.where(ratio > 1.0, sparsity / np.maximum(ratio - 1.0, 0.0), np.inf)
+    excess = np.where(ratio > 1.0, ratio - 1.0, 1.0)
+    return np.where(ratio > 1.0, sparsity / excess, np.inf)
 
 
 def least_needed(
