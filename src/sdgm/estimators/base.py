@@ -211,21 +211,23 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
                 "a classifier needs samples of at least two."
             )
         n_components = components_per_class(self.n_components, self.classes_)
-        n_components = reduced_to_samples(n_components, codes, self.classes_)
+        rows, s = X[used], s[used]
+        merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
+        first = np.full(len(merged), len(X))
+        np.minimum.at(first, inverse, used)
+        merged_codes = codes[np.searchsorted(used, first)]
         init: Start | FloatArray
         if isinstance(self.init, str):
             init = choice("init", self.init, Start)
+            n_components = reduced_to_samples(n_components, merged_codes, self.classes_)
         else:
             init = checked_responsibilities(self.init, codes, n_components, used, len(X))
-        rows, s = X[used], s[used]
-        first = used
         if options.merge_rows and not self._is_precomputed():
-            merged, s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
-            first = np.full(len(merged), len(X))
-            np.minimum.at(first, inverse, used)
-            rows, codes = merged[:, :-1], codes[np.searchsorted(used, first)]
             if not isinstance(init, Start):
-                init = merged_means(init, inverse, len(merged))
+                init = merged_means(init, s, inverse)
+            rows, codes, s = merged[:, :-1], merged_codes, merged_s
+        else:
+            first = used
         self._set_scaler(rows, s, options)
         return Problem(X, first, self._standardized(rows), codes, s, n_components, options, init)
 
@@ -234,6 +236,11 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         D = X.shape[1]
         wanted = options.standardize if self.standardize is None else self.standardize
         if self.warm_start and hasattr(self, "_center"):
+            if len(self._center) != D:
+                raise ValueError(
+                    f"warm_start cannot go on from {len(self._center)} features to {D}; "
+                    "set warm_start=False."
+                )
             return
         if wanted and not self._is_precomputed():
             self._center, self._inverse_scale = center_and_inverse_scale(X, s)
@@ -392,11 +399,11 @@ def reduced_to_samples(
     return np.minimum(n_components, n_samples)
 
 
-def merged_means(values: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
-    """Mean of the values of the rows that were merged into each: (n_rows, K)."""
-    sums = np.zeros((n_rows, values.shape[1]), order="F")
-    np.add.at(sums, inverse, values)
-    return sums / np.bincount(inverse, minlength=n_rows)[:, None]
+def merged_means(values: FloatArray, s: FloatArray, inverse: IntArray) -> FloatArray:
+    """Weighted mean of the values of the rows that were merged into each: (n_merged, K)."""
+    total = np.bincount(inverse, s)
+    means = [np.bincount(inverse, s * column) / total for column in values.T]
+    return np.stack(means, axis=1)
 
 
 def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:

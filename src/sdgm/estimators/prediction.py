@@ -55,6 +55,7 @@ class PredictionMixin:
         -------
         y : array of shape (n_samples,)
         """
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -103,6 +104,7 @@ class PredictionMixin:
         P_cm : array of shape (n_samples, n_components)
             Column k belongs to class ``classes_[component_class_[k]]``.
         """
+        check_is_fitted(self)
         K = len(self.mixture_weights_)
         return self._in_blocks(X, K, lambda logits: np.exp(component_log_posterior(logits)))
 
@@ -166,7 +168,8 @@ class PredictionMixin:
         return draws
 
     def _class_log_proba(self, X: Any) -> FloatArray:
-        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
         return self._in_blocks(
             X,
             n_classes,
@@ -185,7 +188,6 @@ class PredictionMixin:
             logits += offset[:, None]
             return of_logits(logits.T)
 
-        check_is_fitted(self)
         offset = self.intercept_ + np.log(self.mixture_weights_)
         return self._on_basis(X, n_outputs, of_basis)
 
