@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.evidence import (
     log_evidence,
     updated_pi,
@@ -24,12 +24,7 @@ from sdgm.core.newton import (
 )
 from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
 from sdgm.core.options import Options
-from sdgm.core.pruning import (
-    has_few_weights,
-    next_alpha,
-    prune_components,
-    relative_to_one_component,
-)
+from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.whitening import Whitening, whiten
@@ -80,6 +75,8 @@ def learn(
     records: list[Record] = []
     class_share = class_shares(rows.y, rows.s, options)
     begin = perf_counter()
+    if options.few_weights and state.n_components == 2:
+        state = relative_to_one_component(state)
     try:
         for iteration in range(1, options.max_iter + 1):  # while alpha has not converged
             if state.n_weights == 0:
@@ -95,13 +92,16 @@ def learn(
             alpha, remove = next_alpha(state, w, gamma, mode.gain, Rt.shape[1], options)
             r_sum = mode.fit.r_sum if options.em_gradient else current_r_sum(rows, mode.mixture)
             pi = updated_pi(r_sum, state.component_class, class_share)
+            if not options.learn_alpha:  # then no component leaves, however small
+                pi = np.maximum(pi, options.min_share * class_share[state.component_class])
 
-            change = alpha_change(state.alpha, alpha, ~remove)
+            change = log_change(state.alpha[~remove], alpha[~remove])
+            if not options.learn_alpha:  # then pi is what has to converge
+                change = log_change(state.pi, pi)
             squared = float(((alpha - state.alpha)[~remove] ** 2).sum())
             state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(~remove)
-            if options.learn_alpha and has_few_weights(state, options):
-                state = relative_to_one_component(state)
-            state = prune_components(state, options.min_share)
+            if options.learn_alpha:
+                state = prune(state, options)
 
             records.append(
                 Record(
@@ -144,7 +144,8 @@ def settle_r_and_w(
     """
     theta = whitening.to_theta(state.w)
     mixture = Mixture(whitening.score_vectors(theta), np.log(state.pi), state.component_class)
-    few = has_few_weights(state, options)
+    # few weights are judged at their mode, and with alpha fixed there is nothing but the mode
+    to_mode = has_few_weights(state, options) or not options.learn_alpha
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
     total_steps = 0
@@ -155,10 +156,10 @@ def settle_r_and_w(
             whitening,
             mixture,
             theta,
-            max_steps=MANY_STEPS if few or rows.r0 is not None else options.max_newton,
+            max_steps=MANY_STEPS if to_mode or rows.r0 is not None else options.max_newton,
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
-            observed=rows.r0 is None and few and is_mixture,
+            observed=options.em_gradient and rows.r0 is None and to_mode and is_mixture,
         )
         total_steps += steps
         theta, mixture = mode.theta, mode.mixture
@@ -168,9 +169,9 @@ def settle_r_and_w(
     return mode, total_steps
 
 
-def alpha_change(before: FloatArray, after: FloatArray, keep: BoolArray) -> float:
-    """Largest relative (log) change among the alphas that stay."""
-    return float(np.abs(np.log(after[keep] / before[keep])).max(initial=0.0))
+def log_change(before: FloatArray, after: FloatArray) -> float:
+    """Largest relative change, on the log scale."""
+    return float(np.abs(np.log(after / before)).max(initial=0.0))
 
 
 def class_shares(y: IntArray, s: FloatArray, options: Options) -> FloatArray:

@@ -132,11 +132,24 @@ FAST = Options(
 )
 
 
-def preset_options(preset: Preset, *, max_iter: int | None, tol: float | None) -> Options:
-    """The options of a preset, with the user's limits in place of its own."""
-    options = {Preset.FAST: FAST, Preset.PAPER: PAPER}[preset]
+def preset_options(preset: Preset) -> Options:
+    """The options of a preset."""
+    return {Preset.FAST: FAST, Preset.PAPER: PAPER}[preset]
+
+
+def with_ridge_prior(options: Options, alpha: float) -> Options:
+    """The options with alpha fixed, in the units of the features, and nothing pruned or pinned.
+
+    With alpha fixed there is nothing but w, r and pi to converge, and they are brought close.
+    """
     return replace(
         options,
-        max_iter=options.max_iter if max_iter is None else max_iter,
-        tol=options.tol if tol is None else tol,
+        learn_alpha=False,
+        alpha_start=alpha,
+        scale_columns=False,
+        pinned=False,
+        few_weights=0,
+        newton_tol=1e-10,
+        tol=1e-5,
+        alpha_tol=0.0,
     )

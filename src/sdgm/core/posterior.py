@@ -28,7 +28,10 @@ def log_sum_exp(a: FloatArray) -> FloatArray:
 
 def component_log_posterior(logits: FloatArray) -> FloatArray:
     """Component posterior ``ln P(c, m | x)`` (Eq. 1): (N, K)."""
-    return logits - log_sum_exp(logits)[:, None]
+    # the largest score goes first: beside a huge one, the log of the sum would be rounded away
+    shifted = logits - logits.max(axis=1)[:, None]
+    shifted -= np.log(np.exp(shifted).sum(axis=1))[:, None]
+    return shifted
 
 
 def class_log_posterior(

@@ -19,6 +19,8 @@ CLEARLY_NEEDED = 1.1
 DAMPING = 0.7
 # relative difference of weights that is only rounding; among equals the last is the reference
 SAME_SIZE = 1e-6
+# least product of gamma and 1 - gamma to divide by
+SMALLEST_DOUBT = 1e-200
 # how much longer a step, on the log scale, the alphas of dying weights take
 HASTE = 2.0
 
@@ -79,8 +81,9 @@ def quality_over_sparsity(alpha: FloatArray, w: FloatArray, gamma: FloatArray) -
     With ``S = gamma alpha`` and ``Q = alpha w``, sparsity is ``S / (1 - gamma)`` and quality is
     ``Q / (1 - gamma)``. At or below one, the evidence is highest without the weight.
     """
-    # gamma (1 - gamma) underflows for a weight the data say nothing about: ratio 0, not 0 / 0
-    return alpha * w * w / np.maximum(gamma * (1.0 - gamma), np.finfo(float).tiny)
+    # gamma (1 - gamma) vanishes for weights the data say nothing or everything about: the ratio is
+    # zero or large then, but neither 0 / 0 nor infinite
+    return alpha * w * w / np.maximum(gamma * (1.0 - gamma), SMALLEST_DOUBT)
 
 
 def evidence_of_weight(ratio: FloatArray) -> FloatArray:
@@ -124,6 +127,13 @@ def least_needed(
             quota[k] -= 1
             columns.add(h)
     return remove
+
+
+def prune(state: State, options: Options) -> State:
+    """The state without weights and components that make no difference."""
+    if has_few_weights(state, options):
+        state = relative_to_one_component(state)
+    return prune_components(state, options.min_share)
 
 
 def relative_to_one_component(state: State) -> State:

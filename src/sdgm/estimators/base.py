@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
@@ -13,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -26,7 +28,8 @@ from sdgm.core.initialization import (
     initial_state,
 )
 from sdgm.core.learning import Result, class_shares, laplace_covariance, learn
-from sdgm.core.options import Options, Preset, preset_options
+from sdgm.core.newton import NumericalTrouble
+from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.parameters import (
@@ -35,24 +38,29 @@ from sdgm.estimators.parameters import (
     checked_responsibilities,
     checked_sample_weight,
     choice,
+    class_factors,
     components_per_class,
     positive_integer,
     positive_number,
+    whole_number,
 )
 from sdgm.estimators.prediction import PredictionMixin
-from sdgm.estimators.progress import CallbackSupportMixin, Progress, print_end, with_callbacks
+from sdgm.estimators.progress import (
+    FIT_FRAMES,
+    CallbackSupportMixin,
+    Progress,
+    print_end,
+    with_callbacks,
+)
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
 # deviation of a column, relative to its mean, that is only rounding
 CONSTANT_COLUMN = 1e-13
-# what a ridge prior changes in a preset: alpha stays in the units of the features, and since
-# there is nothing else to converge, the weights are brought close to their mode
-RIDGE: dict[str, Any] = {
-    "learn_alpha": False,
-    "scale_columns": False,
-    "pinned": False,
-    "newton_tol": 1e-10,
-}
+# inputs this many times further out than any training row are moved in: their scores would
+# overflow, and nothing is known out there
+FAR_AWAY = 1e30
+# features or kernel values whose squares could still be summed
+LARGEST_VALUE = 1e140
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
 # arrays of the size of the Newton matrix that are alive at once
@@ -144,8 +152,9 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         options = self._options()
         problem = self._prepare(X, y, sample_weight, options)
         columns = self._make_columns(problem)
-        require_newton_memory(columns.design, problem.n_components)
-        start = self._start_state(problem, columns)
+        self._require_newton_memory(columns.design, problem.n_components)
+        previous = self._previous_state(problem, columns)
+        start = self._start_state(problem, columns, previous)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         context = None
         if hasattr(self, "_skl_callbacks"):
@@ -157,24 +166,21 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
                 assert record.state is not None
                 return self._model_attributes(problem, columns, record.state)
 
-            rows = self._rows(problem, columns, seed, continued=bool(start.w.any()))
+            rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
             return learn(rows, columns.design.Rt, start, options, progress, keep_states=keep_states)
 
-        seeds = self._seeds()
-        if len(seeds) == 1 or context is not None:
-            results = [learn_from(seed) for seed in seeds]
-        else:
-            results = Parallel(n_jobs=self.n_jobs)(delayed(learn_from)(seed) for seed in seeds)
+        results = self._run(learn_from, parallel=context is None)
         best = max(results, key=final_evidence)
         self.__dict__.update(self._model_attributes(problem, columns, best.state))
         self.__dict__.update(self._learning_attributes(problem, columns, results, best))
+        self.n_initial_weights_ = start.n_weights
         if self.verbose:
             print_end(best)
         if context is not None:
             context.call_on_fit_task_end(estimator=self, **data)
-        if best.stop is Stop.INTERRUPTED:
+        if any(result.stop is Stop.INTERRUPTED for result in results):
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         warn_about(best)
@@ -183,18 +189,20 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
     # --- from the user's table to a problem ---
 
     def _options(self) -> Options:
-        """The preset with the user's limits."""
+        """The preset with the user's prior and limits."""
         prior = choice("prior", self.prior, Prior)
         positive_integer("n_init", self.n_init)
         choice("predictive", self.predictive, Predictive)
-        options = preset_options(
-            choice("preset", self.preset, Preset),
-            max_iter=None if self.max_iter is None else positive_integer("max_iter", self.max_iter),
-            tol=None if self.tol is None else positive_number("tol", self.tol),
-        )
+        whole_number("verbose", self.verbose)
+        if self.standardize is not None and not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize must be True, False or None, got {self.standardize!r}.")
+        options = preset_options(choice("preset", self.preset, Preset))
         if prior is Prior.RIDGE:
-            alpha = positive_number("alpha", self.alpha)
-            options = replace(options, alpha_start=alpha, **RIDGE)
+            options = with_ridge_prior(options, positive_number("alpha", self.alpha))
+        if self.max_iter is not None:
+            options = replace(options, max_iter=positive_integer("max_iter", self.max_iter))
+        if self.tol is not None:
+            options = replace(options, tol=positive_number("tol", self.tol))
         return options
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
@@ -202,7 +210,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         s = checked_sample_weight(sample_weight, X)
-        s *= compute_sample_weight(self.class_weight, y)
+        s *= class_factors(self.class_weight, y, s)
         used = np.flatnonzero(s > 0)
         self.classes_, codes = np.unique(y[used], return_inverse=True)
         if len(self.classes_) < 2:
@@ -247,11 +255,23 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         else:
             self._center, self._inverse_scale = np.zeros(D), np.ones(D)
 
+    def _run(self, learn_from: Callable[[int], Result], *, parallel: bool) -> list[Result]:
+        """One result per start, or up to the one that was interrupted."""
+        seeds = self._seeds()
+        if parallel and len(seeds) > 1 and self.n_jobs not in (None, 1):
+            return Parallel(n_jobs=self.n_jobs)(delayed(learn_from)(seed) for seed in seeds)
+        results: list[Result] = []
+        for seed in seeds:
+            results.append(learn_from(seed))
+            if results[-1].stop is Stop.INTERRUPTED:
+                break
+        return results
+
     def _seeds(self) -> list[int]:
         """One seed per start; the first is the user's own number, if there is one."""
-        if isinstance(self.random_state, Integral):
-            return [int(self.random_state) + start for start in range(self.n_init)]
         rng = check_random_state(self.random_state)
+        if isinstance(self.random_state, Integral):
+            return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
         return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
 
     def _rows(self, problem: Problem, columns: Columns, seed: int, *, continued: bool) -> Rows:
@@ -266,28 +286,42 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             )
         return replace(rows, r0=r0)
 
-    def _start_state(self, problem: Problem, columns: Columns) -> State:
+    def _start_state(self, problem: Problem, columns: Columns, previous: State | None) -> State:
         """Where learning starts: from nothing, or from the last fit."""
         options, scale = problem.options, columns.design.scale
-        shares = class_shares(problem.y, problem.s, options)
-        if not (self.warm_start and hasattr(self, "_state")):
+        if previous is None:
             return initial_state(
                 len(scale),
                 problem.n_components,
-                shares,
+                class_shares(problem.y, problem.s, options),
                 alpha=options.alpha_start,
                 pinned=options.pinned,
             )
-        if not np.array_equal(self._state_classes, self.classes_):
+        return replace(
+            previous,
+            w=previous.w * scale[previous.column],
+            alpha=previous.alpha / scale[previous.column] ** 2,
+        )
+
+    def _previous_state(self, problem: Problem, columns: Columns) -> State | None:
+        """The state of the last fit, in the columns of this one, if it is to be gone on from."""
+        if not (self.warm_start and hasattr(self, "_state")):
+            return None
+        classes, columns_key = self._state_key
+        if not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"warm_start cannot go on from classes {self._state_classes.tolist()} to "
+                f"warm_start cannot go on from classes {classes.tolist()} to "
                 f"{self.classes_.tolist()}; set warm_start=False."
             )
-        state = replace(self._state, column=self._previous_columns(problem, columns))
-        state = state.keep_weights(state.column >= 0)
-        return replace(
-            state, w=state.w * scale[state.column], alpha=state.alpha / scale[state.column] ** 2
-        )
+        if columns_key != self._columns_key():
+            raise ValueError(
+                f"warm_start cannot go on from {columns_key} to {self._columns_key()}; "
+                "set warm_start=False."
+            )
+        column = self._previous_columns(problem, columns)
+        if len(column) == 0 or (column < 0).any():
+            return None
+        return replace(self._state, column=column)
 
     # --- what the forms differ in ---
 
@@ -296,8 +330,23 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         """The candidate columns of this form."""
 
     @abstractmethod
+    def _columns_key(self) -> str:
+        """Words for what the columns are, which must be the same to go on from a fit."""
+
+    @abstractmethod
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         """Where the columns of the last fit's weights are now, -1 where they are gone."""
+
+    _smaller_newton_matrix = "use fewer components"
+
+    def _require_newton_memory(self, design: Design, n_components: IntArray) -> None:
+        """Refuse a Newton matrix that does not fit."""
+        rank = min(design.Rt.shape)
+        require_memory(
+            NEWTON_COPIES * 8 * (float(n_components.sum()) * rank) ** 2,
+            f"The Newton matrix of {n_components.sum()} components x {rank} columns",
+            self._smaller_newton_matrix,
+        )
 
     def _is_precomputed(self) -> bool:
         """Whether X holds kernel values instead of inputs."""
@@ -312,6 +361,8 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         dense = np.zeros((state.n_components, len(columns.design.scale)))
         dense[state.component, state.column] = w
         survivors = survivors[survivors > 0]
+        active = np.zeros(dense.shape, dtype=bool)
+        active[state.component, state.column] = True
         return {
             "coef_": dense[:, survivors],
             "intercept_": dense[:, 0],
@@ -319,7 +370,9 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             "component_class_": state.component_class,
             "n_components_": np.bincount(state.component_class, minlength=len(self.classes_)),
             "n_active_weights_": state.n_weights,
+            "_active": active[:, np.concatenate([[0], survivors])],
             "_basis": columns.basis.take(survivors),
+            "_reach": FAR_AWAY * max(1.0, float(np.abs(problem.X).max())),
             "covariance_": None,
             **self._form_attributes(problem, columns, survivors),
         }
@@ -338,7 +391,9 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         covariance = None
         if state.n_weights <= MAX_COVARIANCE:
             rows = Rows(columns.design.Z, problem.y, problem.s)
-            covariance = laplace_covariance(rows, columns.design.Rt, state) / np.outer(scale, scale)
+            with suppress(NumericalTrouble):
+                covariance = laplace_covariance(rows, columns.design.Rt, state)
+                covariance /= np.outer(scale, scale)
         return {
             "covariance_": covariance,
             "log_evidence_": final_evidence(best),
@@ -346,9 +401,12 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             "n_iter_": len(best.records),
             "converged_": best.stop in (Stop.CONVERGED, Stop.EMPTY),
             "stop_reason_": best.stop.value,
-            "history_": best.records,
+            "history_": [
+                record if self.record_states else replace(record, state=None)
+                for record in best.records
+            ],
             "_state": replace(state, w=state.w / scale, alpha=state.alpha * scale**2),
-            "_state_classes": self.classes_,
+            "_state_key": (self.classes_, self._columns_key()),
         }
 
     def __sklearn_tags__(self) -> Any:
@@ -369,7 +427,7 @@ def warn_about(result: Result) -> None:
             f"Learning stopped at max_iter={len(result.records)} before alpha converged (last "
             f"relative change {result.records[-1].alpha_change:.2g}); raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=2 + FIT_FRAMES,
         )
     elif result.stop is Stop.NUMERICAL:
         warnings.warn(
@@ -377,7 +435,7 @@ def warn_about(result: Result) -> None:
             "precision of the weights could not be factorised; the model is the one reached so "
             "far. Standardise the inputs or lower gamma.",
             NumericalTroubleWarning,
-            stacklevel=3,
+            stacklevel=2 + FIT_FRAMES,
         )
 
 
@@ -394,7 +452,7 @@ def reduced_to_samples(
             f"Class {classes.tolist()[c]!r} has {n_samples[c]} samples for {n_components[c]} "
             f"components and gets {n_samples[c]}{others}; lower n_components.",
             ComponentsReducedWarning,
-            stacklevel=4,
+            stacklevel=3 + FIT_FRAMES,
         )
     return np.minimum(n_components, n_samples)
 
@@ -415,6 +473,7 @@ def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, 
     largest = np.abs(offset).max(axis=0)
     # what rounding leaves of a constant column far from zero is not a deviation
     constant = largest <= CONSTANT_COLUMN * np.abs(center)
+    center[constant] = X[0, constant]
     largest[constant] = 1.0
     deviation = largest * np.sqrt(share @ (offset / largest) ** 2)
     deviation[constant] = 1.0
@@ -429,13 +488,3 @@ def require_memory(n_bytes: float, what: str, remedy: str) -> None:
             f"{what} would need {n_bytes / 1e9:.1f} GB, and this machine has "
             f"{available / 1e9:.1f} GB; {remedy}."
         )
-
-
-def require_newton_memory(design: Design, n_components: IntArray) -> None:
-    """Refuse a Newton matrix that does not fit."""
-    size = float(n_components.sum()) * min(design.Rt.shape)
-    require_memory(
-        NEWTON_COPIES * 8 * size**2,
-        f"The Newton matrix of {n_components.sum()} components x {min(design.Rt.shape)} columns",
-        "use fewer components or covariance_type='diag'",
-    )

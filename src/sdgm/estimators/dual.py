@@ -9,8 +9,9 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.design import Design, kernel_design, matrix_design
-from sdgm.core.kernels import Kernel, make_kernel
-from sdgm.estimators.base import BaseSDGM, Columns, Problem, require_memory
+from sdgm.core.kernels import Kernel, KernelName, make_kernel
+from sdgm.core.options import Preset
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem, require_memory
 from sdgm.estimators.parameters import positive_number
 
 
@@ -117,6 +118,8 @@ class KernelSDGMClassifier(BaseSDGM):
         Components left in each class. Those without weights count as one, the background.
     n_active_weights_ : int
         Pairs of component and column whose weight is not zero, the constant included.
+    n_initial_weights_ : int
+        Weights that learning started with.
     coef_ : array of shape (n_components, n_relevance_vectors)
         Weights of the kernel values at the relevance vectors.
     intercept_ : array of shape (n_components,)
@@ -205,6 +208,10 @@ class KernelSDGMClassifier(BaseSDGM):
         self.verbose = verbose
         self.record_states = record_states
 
+    def _columns_key(self) -> str:
+        name = getattr(self.kernel, "__name__", self.kernel)
+        return f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}"
+
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -220,6 +227,11 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def _kernel_columns(self, problem: Problem) -> tuple[Design, KernelBasis, FloatArray]:
         X = problem.X
+        if isinstance(self.kernel, str) and self.kernel not in set(KernelName):
+            known = ", ".join(repr(str(name)) for name in KernelName)
+            raise ValueError(
+                f"kernel must be one of {known}, 'precomputed' or a callable, got {self.kernel!r}."
+            )
         kernel = make_kernel(
             self.kernel, gamma=self._gamma(problem), degree=self.degree, coef0=self.coef0
         )
@@ -236,9 +248,9 @@ class KernelSDGMClassifier(BaseSDGM):
             )
         with np.errstate(over="ignore", invalid="ignore"):
             design = kernel_design(kernel, candidates)
-        if not np.isfinite(design.Rt).all():
+        if not np.abs(design.Rt).max() < LARGEST_VALUE:
             raise ValueError(
-                f"kernel values overflow (largest input {np.abs(X).max():.3g}, gamma "
+                f"kernel values are too large (largest input {np.abs(X).max():.3g}, gamma "
                 f"{self.gamma_:.3g}); use standardize=True or a smaller gamma."
             )
         if not new.all():
@@ -260,7 +272,7 @@ class KernelSDGMClassifier(BaseSDGM):
         """The number that gamma stands for, remembered as ``gamma_``."""
         gamma = self.gamma
         if gamma is None:
-            gamma = 1.0 if problem.options.pinned else "scale"
+            gamma = 1.0 if self.preset == Preset.PAPER else "scale"
         if isinstance(gamma, str):
             if gamma != "scale":
                 raise ValueError(f"gamma must be a positive number or 'scale', got {gamma!r}.")

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import compute_sample_weight
 
 from sdgm._typing import FloatArray, IntArray
 
@@ -45,6 +45,13 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+def whole_number(name: str, value: object) -> int:
+    """A whole number that is not negative."""
+    if not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"{name} must be a whole number that is not negative, got {value!r}.")
+    return int(value)
+
+
 def positive_number(name: str, value: object) -> float:
     """A finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
@@ -75,16 +82,21 @@ def components_per_class(n_components: object, classes: np.ndarray[Any, Any]) ->
 
 
 def checked_sample_weight(sample_weight: object, X: FloatArray) -> FloatArray:
-    """Sample weights as an array, none negative and not all zero: (N,)."""
+    """Sample weights as a new array, finite, none negative and not all zero: (N,)."""
     if sample_weight is None:
         return np.ones(len(X))
-    s = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True
-    )
+    try:
+        s = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"sample_weight must be numbers, one per sample, got {sample_weight!r:.60}."
+        ) from None
     if s.shape != (len(X),):
         raise ValueError(
             f"sample_weight has shape {s.shape} for {len(X)} samples; give one number per sample."
         )
+    if not np.isfinite(s).all():
+        raise ValueError("sample_weight has NaN or infinite entries; give finite numbers.")
     if (s < 0).any():
         raise ValueError(
             f"sample_weight has a negative entry, {s.min():g}; weights say how often a sample "
@@ -93,6 +105,29 @@ def checked_sample_weight(sample_weight: object, X: FloatArray) -> FloatArray:
     if not s.any():
         raise ValueError("sample_weight is zero for every sample; leave at least some in.")
     return s
+
+
+def class_factors(
+    class_weight: object, y: np.ndarray[Any, Any], s: FloatArray
+) -> FloatArray | float:
+    """Factor on each sample's weight from ``class_weight``: (N,), or one.
+
+    "balanced" counts samples as often as their weight says, so that weights are repetition.
+    """
+    if class_weight is None:
+        return 1.0
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        codes = np.unique(y, return_inverse=True)[1]
+        total = np.bincount(codes, s)
+        share = np.where(total > 0, s.sum() / ((total > 0).sum() * np.maximum(total, 1e-300)), 1.0)
+        return share[codes]
+    factors: FloatArray = compute_sample_weight(class_weight, y)
+    if not np.isfinite(factors).all() or (factors <= 0).any():
+        raise ValueError(
+            f"class_weight must be a positive number for every class, got {class_weight!r}; "
+            "to leave out a class, leave out its rows."
+        )
+    return factors
 
 
 def checked_responsibilities(

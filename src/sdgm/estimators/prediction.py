@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.parameters import Predictive, choice
 
@@ -41,6 +41,8 @@ class PredictionMixin:
     covariance_: FloatArray | None
     predictive: str
     _basis: Any  # a Basis of the form
+    _active: BoolArray  # which of [intercept_, coef_] are weights, and not pruned
+    _reach: float  # furthest standardised input that is taken as it is
     _center: FloatArray
     _inverse_scale: FloatArray
 
@@ -164,7 +166,7 @@ class PredictionMixin:
         root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
         offsets = rng.standard_normal((POSTERIOR_DRAWS // 2, len(root))) @ root.T
         draws = np.repeat(w[None], POSTERIOR_DRAWS, axis=0)
-        draws[:, w != 0.0] += np.concatenate([offsets, -offsets])
+        draws[:, self._active] += np.concatenate([offsets, -offsets])
         return draws
 
     def _class_log_proba(self, X: Any) -> FloatArray:
@@ -198,7 +200,9 @@ class PredictionMixin:
         X = validate_data(self, X, dtype=np.float64, reset=False)
         result = np.empty((len(X), n_outputs))
         for rows in self._blocks(len(X)):
-            result[rows] = of_basis(self._basis.transform(self._standardized(X[rows])))
+            standardized = self._standardized(X[rows])
+            np.clip(standardized, -self._reach, self._reach, out=standardized)
+            result[rows] = of_basis(self._basis.transform(standardized))
         return result
 
     def _blocks(self, n_rows: int) -> Iterator[slice]:
@@ -207,4 +211,5 @@ class PredictionMixin:
         return (slice(first, first + size) for first in range(0, n_rows, size))
 
     def _standardized(self, X: FloatArray) -> FloatArray:
-        return (X - self._center) * self._inverse_scale
+        with np.errstate(over="ignore"):
+            return (X - self._center) * self._inverse_scale

@@ -9,7 +9,7 @@ import numpy as np
 from sdgm._typing import IntArray
 from sdgm.core.design import feature_design
 from sdgm.core.features import CovarianceType, monomials, n_monomials
-from sdgm.estimators.base import BaseSDGM, Columns, Problem, require_memory
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem, require_memory
 from sdgm.estimators.parameters import choice
 
 
@@ -68,6 +68,8 @@ class SDGMClassifier(BaseSDGM):
         Components left in each class. Those without weights count as one, the background.
     n_active_weights_ : int
         Pairs of component and feature whose weight is not zero, the constant included.
+    n_initial_weights_ : int
+        Weights that learning started with.
     coef_ : array of shape (n_components, n_terms)
         Weights of the surviving terms, of the standardised inputs.
     intercept_ : array of shape (n_components,)
@@ -158,15 +160,20 @@ class SDGMClassifier(BaseSDGM):
         basis = monomials(D, covariance_type)
         with np.errstate(over="ignore"):
             Phi = basis.transform(problem.X)
-        if not np.isfinite(Phi).all():
+        if not np.abs(Phi).max() < LARGEST_VALUE:
             raise ValueError(
-                f"squares of the inputs overflow (largest input {np.abs(problem.X).max():.3g}); "
-                "use standardize=True."
+                f"squares of the inputs are too large (largest input "
+                f"{np.abs(problem.X).max():.3g}); use standardize=True."
             )
         design = feature_design(Phi)
         if problem.options.scale_columns:
             design = design.scaled(problem.s)
         return Columns(design, basis, problem.X)
+
+    _smaller_newton_matrix = "use fewer components or covariance_type='diag'"
+
+    def _columns_key(self) -> str:
+        return f"covariance_type={self.covariance_type!r}"
 
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         return self._state.column

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    # calls between the user's line and the body of `fit`, for warnings that point at it
+    FIT_FRAMES = 2
 except ImportError:  # scikit-learn < 1.9
+    FIT_FRAMES = 1
     F = TypeVar("F", bound=Callable[..., Any])
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -24,7 +28,7 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "print_end", "with_callbacks"]
+__all__ = ["FIT_FRAMES", "CallbackSupportMixin", "Progress", "print_end", "with_callbacks"]
 
 # iterations between two lines at verbose=1
 LINE_EVERY = 10

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.metrics import log_loss
 
-from sdgm._typing import FloatArray
-from sdgm.core.options import Preset, preset_options
+from sdgm.core.options import Preset
 from sdgm.datasets import Dataset, MissingDataError, load_ripley, make_ripley
 from sdgm.datasets.ripley import bayes_posterior
 from sdgm.estimators.dual import KernelSDGMClassifier
@@ -176,18 +175,11 @@ def fit_and_measure(
     return model, Outcome(
         error=float(np.mean(model.predict(X_test) != y_test)),
         log_loss=float(log_loss(y_test, model.predict_proba(X_test))),
-        weights=(initial_weights(preset, X_train, sum(components)), model.n_active_weights_),
+        weights=(model.n_initial_weights_, model.n_active_weights_),
         components=(components, tuple(model.n_components_.tolist())),
         relevance_vectors=len(model.relevance_vectors_),
         seconds=seconds,
     )
-
-
-def initial_weights(preset: Preset, X: FloatArray, n_components: int) -> int:
-    """Weights at the start: one per candidate row, and a constant, for every free component."""
-    options = preset_options(preset, max_iter=None, tol=None)
-    n_candidates = len(np.unique(X, axis=0)) if options.merge_rows else len(X)
-    return (n_components - options.pinned) * (n_candidates + 1)
 
 
 def draw_demo(result: DemoResult, preset: Preset) -> BoundaryDisplay:
