@@ -79,6 +79,12 @@ def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:
             factor = precision_cholesky(curvature + jitter * largest * np.eye(len(curvature)))
             if factor is not None:
                 return factor
+        # rounding of entries that cancelled can be larger than any that is left: drop what is
+        # negative of the curvature, which in exact arithmetic has no such part
+        eigenvalues, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
+        factor = precision_cholesky((vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T)
+        if factor is not None:
+            return factor
     raise NumericalTrouble(
         "the posterior precision of the weights cannot be factorised (largest entry "
         f"{largest:.3g}); standardise the inputs or lower the kernel scale"

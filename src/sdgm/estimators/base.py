@@ -59,7 +59,8 @@ CONSTANT_COLUMN = 1e-13
 # inputs this many times further out than any training row are moved in: their scores would
 # overflow, and nothing is known out there
 FAR_AWAY = 1e30
-# features or kernel values whose squares could still be summed
+# inputs, and features or kernel values, whose squares can still be summed
+LARGEST_INPUT = 1e70
 LARGEST_VALUE = 1e140
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
@@ -237,7 +238,13 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         else:
             first = used
         self._set_scaler(rows, s, options)
-        return Problem(X, first, self._standardized(rows), codes, s, n_components, options, init)
+        rows = self._standardized(rows)
+        if not np.abs(rows).max() < LARGEST_INPUT:
+            raise ValueError(
+                f"the inputs are too large, up to {np.abs(rows).max():.3g}: their squares would "
+                "overflow; use standardize=True."
+            )
+        return Problem(X, first, rows, codes, s, n_components, options, init)
 
     def _set_scaler(self, X: FloatArray, s: FloatArray, options: Options) -> None:
         """Remember mean and inverse deviation of the inputs, or zero and one."""
@@ -391,9 +398,9 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         covariance = None
         if state.n_weights <= MAX_COVARIANCE:
             rows = Rows(columns.design.Z, problem.y, problem.s)
-            with suppress(NumericalTrouble):
-                covariance = laplace_covariance(rows, columns.design.Rt, state)
-                covariance /= np.outer(scale, scale)
+            with suppress(NumericalTrouble, FloatingPointError), np.errstate(over="raise"):
+                scaled = laplace_covariance(rows, columns.design.Rt, state)
+                covariance = scaled / scale / scale[:, None]
         return {
             "covariance_": covariance,
             "log_evidence_": final_evidence(best),

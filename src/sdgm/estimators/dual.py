@@ -208,6 +208,8 @@ class KernelSDGMClassifier(BaseSDGM):
         self.verbose = verbose
         self.record_states = record_states
 
+    gamma_: float
+
     def _columns_key(self) -> str:
         name = getattr(self.kernel, "__name__", self.kernel)
         return f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}"
@@ -276,9 +278,12 @@ class KernelSDGMClassifier(BaseSDGM):
         if isinstance(gamma, str):
             if gamma != "scale":
                 raise ValueError(f"gamma must be a positive number or 'scale', got {gamma!r}.")
+            if self.warm_start and hasattr(self, "_state"):
+                return self.gamma_  # the weights of the last fit are for this scale
             X = problem.X
-            variance = float(((X - X.mean(axis=0)) ** 2).mean())
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+            total = X.shape[1] * float(((X - X.mean(axis=0)) ** 2).mean())
+            # inputs without variance, or with one that underflows, have no scale
+            gamma = 1.0 / total if total > np.finfo(float).tiny else 1.0
         self.gamma_ = positive_number("gamma", gamma)
         return self.gamma_
 

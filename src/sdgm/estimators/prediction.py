@@ -156,8 +156,8 @@ class PredictionMixin:
         check_is_fitted(self)
         if self.covariance_ is None:
             raise ValueError(
-                f"{type(self).__name__} kept no covariance: {self.n_active_weights_} weights "  # type: ignore[attr-defined]
-                "survived, too many; use the MAP probabilities."
+                f"{type(self).__name__} kept no covariance of its {self._active.sum()} weights: "
+                "they are too many, or it could not be computed; use predictive='map'."
             )
         w = np.concatenate([self.intercept_[:, None], self.coef_], axis=1)
         rng = np.random.default_rng(0)
