@@ -20,6 +20,8 @@ demo: $(VENV)/.installed-demo  ## set up, then fit Ripley's problem and draw the
 # One BLAS thread per worker, unless the caller says otherwise.
 test test-all: export OMP_NUM_THREADS ?= 1
 test test-all: export MPLBACKEND ?= Agg
+# without it scikit-learn skips a check of ours
+test test-all: export SCIPY_ARRAY_API ?= 1
 
 test: lint  ## set up, then run linter, type checker and all tests but the slow ones
 	$(BIN)/pytest -q -n $(WORKERS) -m "not slow"

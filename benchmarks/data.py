@@ -27,15 +27,20 @@ def ripley() -> Split:
     return load_ripley().split()
 
 
-def banana() -> Split:
-    """Split 2 of Banana: 400 training rows, 4900 test rows."""
+def banana_splits() -> list[Split]:
+    """The 80 distinct splits of Banana: 400 training rows, 4900 test rows each."""
     path = data_folder() / BANANA
     if not path.is_file():
         raise MissingDataError(BANANA, "Banana of the IDA benchmark, packed as npz", data_folder())
     with np.load(io.BytesIO(read_verified(path, BANANA_SHA256))) as arrays:
-        X, y = arrays["X"], arrays["y"]
-        train, test = arrays["train_idx"][BANANA_SPLIT], arrays["test_idx"][BANANA_SPLIT]
-    return X[train], y[train], X[test], y[test]
+        X, y, distinct = arrays["X"], arrays["y"], arrays["duplicate_of"] == 0
+        pairs = zip(arrays["train_idx"][distinct], arrays["test_idx"][distinct], strict=True)
+        return [(X[train], y[train], X[test], y[test]) for train, test in pairs]
+
+
+def banana() -> Split:
+    """Split 2 of Banana."""
+    return banana_splits()[BANANA_SPLIT]
 
 
 PROBLEMS = {"Ripley": ripley, "Banana": banana}

@@ -1,10 +1,9 @@
 """Algorithm 1 of the paper, loop by loop and dense: slow, and easy to check against the paper.
 
 Nothing of sdgm is used here. The pair (c, m) is one index k, ordered by class. Where the paper is
-silent or loose this follows the authors' code (thresholds, the pinned reference component, the
-penalty w'Aw / 2, pi that sums to one within each class), except for two points taken from sdgm: r
-is that of the current w and pi whenever a pass of the r loop begins, and components of one class
-that have lost all their weights are one constant component, which changes no prediction.
+silent or loose this follows the authors' code: thresholds, pinned reference, penalty w'Aw / 2, pi
+that sums to one within each class. Two points are sdgm's: r is that of the current w and pi when
+the r loop begins, and components of a class that lost all weights are one constant component.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 ALPHA_INFINITE = 1e5
 PI_ZERO = 1e-5
@@ -31,14 +31,12 @@ class Model:
     alpha: Array  # (K, H)
     active: NDArray[np.bool_]  # (K, H)
     pi: Array  # (K,)
-    component_class: NDArray[np.intp]  # (K,)
+    component_class: Indices  # (K,)
     n_iter: int = 0
     converged: bool = False
 
 
-def learn(
-    Phi: Array, y: NDArray[np.intp], r: Array, n_components: list[int], max_iter: int
-) -> Model:
+def learn(Phi: Array, y: Indices, r: Array, n_components: list[int], max_iter: int) -> Model:
     """Learn from the design matrix (N, H), class indices (N,) and first responsibilities (N, K)."""
     H = Phi.shape[1]
     component_class = np.repeat(np.arange(len(n_components)), n_components)
@@ -56,8 +54,8 @@ def learn(
             r_before, r = r, responsibilities(Phi, y, model)
             r_change = np.abs(r - r_before).mean()
 
-        alpha, lost = updated_alpha(Phi, model), model.active & False
-        lost[model.active] = alpha[model.active] > ALPHA_INFINITE
+        alpha = updated_alpha(Phi, model)
+        lost = model.active & (alpha > ALPHA_INFINITE)
         model.active = model.active & ~lost
         change = ((alpha - model.alpha)[model.active] ** 2).sum()
         model.alpha, model.pi = alpha, updated_pi(y, r, model)
@@ -76,14 +74,12 @@ def component_posterior(Phi: Array, model: Model) -> Array:
     """P(c, m | x_n): (N, K)."""
     P = np.empty((len(Phi), len(model.pi)))
     for n, phi in enumerate(Phi):
-        score = np.array(
-            [np.log(pi_k) + w_k @ phi for pi_k, w_k in zip(model.pi, model.w, strict=True)]
-        )
+        score = np.log(model.pi) + np.array([w_k @ phi for w_k in model.w])
         P[n] = np.exp(score - score.max()) / np.exp(score - score.max()).sum()
     return P
 
 
-def responsibilities(Phi: Array, y: NDArray[np.intp], model: Model) -> Array:
+def responsibilities(Phi: Array, y: Indices, model: Model) -> Array:
     """r_ncm = P(c, m | x_n) / P(c | x_n) in the sample's class, zero elsewhere: (N, K)."""
     P = component_posterior(Phi, model)
     for n in range(len(P)):
@@ -110,23 +106,15 @@ def gradient(Phi: Array, r: Array, model: Model) -> Array:
 
 
 def hessian(Phi: Array, model: Model) -> Array:
-    """Hessian of the log posterior: (K, H, K, H)."""
+    """Hessian of the log posterior over the active weights: (n_active, n_active)."""
     P = component_posterior(Phi, model)
     K, H = model.w.shape
-    hess = np.zeros((K, H, K, H))
-    for k in range(K):
-        for l in range(K):  # noqa: E741
-            hess[k, :, l, :] = (Phi.T * (P[:, l] * (P[:, k] - (k == l)))) @ Phi
-    for k in range(K):
-        for h in range(H):
-            hess[k, h, k, h] -= model.alpha[k, h]
-    return hess
-
-
-def active_hessian(Phi: Array, model: Model) -> Array:
-    """Rows and columns of the active weights: (n_active, n_active)."""
+    hess = np.empty((K, H, K, H))
+    for i in range(K):
+        for j in range(K):
+            hess[i, :, j, :] = (Phi.T * (P[:, j] * (P[:, i] - (i == j)))) @ Phi
     a = model.active.ravel()
-    return hessian(Phi, model).reshape(a.size, a.size)[a][:, a]
+    return hess.reshape(K * H, K * H)[a][:, a] - np.diag(model.alpha[model.active])
 
 
 def most_probable_w(Phi: Array, r: Array, model: Model) -> Array:
@@ -135,7 +123,7 @@ def most_probable_w(Phi: Array, r: Array, model: Model) -> Array:
     gain = np.inf
     while gain > W_CONVERGED and model.active.any():
         grad = gradient(Phi, r, model)[model.active]
-        step = -np.linalg.solve(active_hessian(Phi, model), grad)
+        step = -np.linalg.solve(hessian(Phi, model), grad)
         gain = 0.5 * grad @ step
         before, start = log_posterior(Phi, r, model), model.w
         for halving in range(30):
@@ -148,13 +136,13 @@ def most_probable_w(Phi: Array, r: Array, model: Model) -> Array:
 
 def updated_alpha(Phi: Array, model: Model) -> Array:
     """(1 - alpha lambda) / w^2 with lambda the diagonal of Lambda, the inverse of -Hessian."""
-    Lambda = np.linalg.inv(-active_hessian(Phi, model))
+    Lambda = np.linalg.inv(-hessian(Phi, model))
     alpha = model.alpha.copy()
     alpha[model.active] = (1.0 - alpha[model.active] * np.diag(Lambda)) / model.w[model.active] ** 2
     return alpha
 
 
-def updated_pi(y: NDArray[np.intp], r: Array, model: Model) -> Array:
+def updated_pi(y: Indices, r: Array, model: Model) -> Array:
     """Mean responsibility over the samples of the component's class: (K,)."""
     return np.array([r[y == c, k].mean() for k, c in enumerate(model.component_class)])
 
@@ -163,13 +151,10 @@ def eliminate_components(model: Model) -> None:
     """Remove components of weight zero, and all but one of a class's components without weights."""
     keep = model.pi > PI_ZERO
     for c in np.unique(model.component_class):
-        constant = [
-            k
-            for k in np.flatnonzero(keep & (model.component_class == c))
-            if not model.active[k].any()
-        ]
-        if constant:
-            model.pi[constant[0]] = model.pi[constant].sum()
-            keep[constant[1:]] = False
-    model.w, model.alpha, model.active = model.w[keep], model.alpha[keep], model.active[keep]
-    model.pi, model.component_class = model.pi[keep], model.component_class[keep]
+        own = keep & (model.component_class == c)
+        constant = np.flatnonzero(own & ~model.active.any(axis=1))
+        for k in constant[1:]:
+            model.pi[constant[0]] += model.pi[k]
+            keep[k] = False
+    for name in ("w", "alpha", "active", "pi", "component_class"):
+        setattr(model, name, getattr(model, name)[keep])
