@@ -52,6 +52,7 @@ from sdgm.estimators.progress import (
     print_end,
     with_callbacks,
 )
+from sdgm.estimators.threads import blas_threads
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
 # deviation of a column, relative to its mean, that is only rounding
@@ -154,6 +155,8 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         problem = self._prepare(X, y, sample_weight, options)
         columns = self._make_columns(problem)
         self._require_newton_memory(columns.design, problem.n_components)
+        newton_size = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
+        work = len(problem.y) * newton_size**2
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -170,7 +173,10 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
-            return learn(rows, columns.design.Rt, start, options, progress, keep_states=keep_states)
+            with blas_threads(work):
+                return learn(
+                    rows, columns.design.Rt, start, options, progress, keep_states=keep_states
+                )
 
         results = self._run(learn_from, parallel=context is None)
         best = max(results, key=final_evidence)

@@ -1,0 +1,28 @@
+"""BLAS threads, which help large problems and hold up small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+# multiply-adds of one pass over the rows from which BLAS may use all its threads; below, handing
+# out the work takes longer than doing it, and many times longer on a busy machine
+THREADED_WORK = 5e7
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def blas_threads(work: float) -> Iterator[None]:
+    """Keep BLAS on one thread for passes of so little work that more would not pay."""
+    if work >= THREADED_WORK:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
