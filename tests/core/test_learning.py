@@ -25,7 +25,7 @@ from sdgm.core.learning import (
 )
 from sdgm.core.newton import NumericalTrouble, log_posterior
 from sdgm.core.objective import mean_change_of_r
-from sdgm.core.options import FAST, PAPER, Options
+from sdgm.core.options import FAST, PAPER, Options, with_ridge_prior
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
@@ -351,6 +351,41 @@ def test_fixed_alpha_stays_and_no_weight_leaves(options: Options) -> None:
     assert result.state.n_weights == given.state.n_weights
     # alpha never changes, but a pass with the r of the start says nothing about convergence
     assert len(result.records) >= 2
+
+
+@BOTH
+def test_ridge_converges_to_the_mode_and_to_its_own_pi(options: Options) -> None:
+    given = task(with_ridge_prior(options, 1.0), weighted=True, seed=1, n_components=(2, 1, 2))
+    result = given.learn(max_iter=2000)
+    assert result.stop is Stop.CONVERGED
+    state, s, y = result.state, given.rows.s, given.rows.y
+    problem = Problem(given.Phi, given.rows, given.Rt, state)
+    r = problem.r(state.w)
+    grad = problem.grad_J(state.w, r) - state.w
+    np.testing.assert_allclose(grad / np.sqrt(np.diag(problem.precision(state.w))), 0.0, atol=1e-2)
+    share = class_shares(y, s, options)
+    for k, c in enumerate(state.component_class):
+        own = y == c
+        expected = share[c] * np.average(r[own, k], weights=s[own])
+        assert state.pi[k] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "components_left"),
+    [(with_ridge_prior(FAST, 1.0), 4), (FAST, 3)],
+    ids=["ridge", "ard"],
+)
+def test_component_that_nobody_claims_stays_with_a_ridge_prior_and_leaves_without(
+    options: Options, components_left: int
+) -> None:
+    given = task(options, n_components=(2, 2), max_iter=1)
+    assert given.rows.r0 is not None
+    r0 = given.rows.r0.copy(order="F")
+    r0[:, 0] += r0[:, 1] * (1 - 1e-9)
+    r0[:, 1] *= 1e-9
+    state = given.on(replace(given.rows, r0=r0)).learn().state
+    assert state.n_components == components_left
+    assert (state.pi >= 1e-6).all()
 
 
 # --- records ---

@@ -23,6 +23,7 @@ from sdgm.core.pruning import (
     least_needed,
     next_alpha,
     optimal_alpha,
+    prune,
     prune_components,
     quality_over_sparsity,
     relative_to_one_component,
@@ -346,6 +347,16 @@ def test_reference_component_keeps_the_evidence_of_two_components() -> None:
     relative = replace(problem, state=relative_to_one_component(problem.state))
     assert relative.state.n_weights == 6 < problem.state.n_weights
     assert evidence_at_mode(relative) == pytest.approx(evidence_at_mode(problem), rel=1e-8)
+
+
+def test_pruning_makes_one_component_the_reference_once_weights_are_few() -> None:
+    state = state_of([0.5, 0.5, 1.0], [0, 0, 1], [1, 2, 1])  # all use column 0
+    pruned = prune(state, FAST)
+    assert pruned.n_weights == 3
+    Phi = np.random.default_rng(0).normal(size=(9, 2))
+    np.testing.assert_allclose(class_posterior(pruned, Phi), class_posterior(state, Phi))
+    assert prune(state, PAPER) is state
+    assert prune(state, replace(FAST, few_weights=1)) is state
 
 
 # --- components ---

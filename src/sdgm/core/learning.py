@@ -103,22 +103,8 @@ def learn(
             if options.learn_alpha:
                 state = prune(state, options)
 
-            records.append(
-                Record(
-                    iteration=iteration,
-                    log_posterior=log_posterior(mode.fit, mode.theta, complete=False),
-                    log_likelihood=mode.fit.log_likelihood,
-                    log_evidence=log_evidence(
-                        log_posterior(mode.fit, mode.theta, complete=True), mode.cholesky
-                    ),
-                    n_weights=state.n_weights,
-                    n_components=state.n_components,
-                    alpha_change=change,
-                    newton_steps=newton_steps,
-                    seconds=perf_counter() - begin,
-                    state=state if keep_states else None,
-                )
-            )
+            record = describe(iteration, mode, state, change, newton_steps, perf_counter() - begin)
+            records.append(replace(record, state=state) if keep_states else record)
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
@@ -167,6 +153,24 @@ def settle_r_and_w(
             break
         rows = rows.started()
     return mode, total_steps
+
+
+def describe(
+    iteration: int, mode: System, state: State, change: float, newton_steps: int, seconds: float
+) -> Record:
+    """The record of an outer pass that ended in ``state``."""
+    expected_log_posterior = log_posterior(mode.fit, mode.theta, complete=True)
+    return Record(
+        iteration=iteration,
+        log_posterior=log_posterior(mode.fit, mode.theta, complete=False),
+        log_likelihood=mode.fit.log_likelihood,
+        log_evidence=log_evidence(expected_log_posterior, mode.cholesky),
+        n_weights=state.n_weights,
+        n_components=state.n_components,
+        alpha_change=change,
+        newton_steps=newton_steps,
+        seconds=seconds,
+    )
 
 
 def log_change(before: FloatArray, after: FloatArray) -> float:
