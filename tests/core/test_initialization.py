@@ -22,7 +22,7 @@ from sdgm.core.initialization import (
     initial_state,
     kmeans,
 )
-from tests.reference.problems import random_rows
+from tests.reference.problems import dense_weights, random_rows
 
 M = np.array([3, 1, 2])
 EVERY_START = pytest.mark.parametrize("start", Start)
@@ -64,14 +64,14 @@ def test_pinned_start_leaves_the_last_component_without_weights() -> None:
 def test_state_selects_weights_and_components() -> None:
     state = initial_state(3, np.array([2, 1]), np.ones(2))
     state = replace(state, w=np.arange(9.0))
-    np.testing.assert_array_equal(state.dense_weights(3), np.arange(9.0).reshape(3, 3))
+    np.testing.assert_array_equal(dense_weights(state, 3), np.arange(9.0).reshape(3, 3))
     np.testing.assert_array_equal(state.starts, [0, 3, 6, 9])
     fewer = state.keep_weights(np.isin(np.arange(9), [1, 7, 8]))
     np.testing.assert_array_equal(fewer.w, [1, 7, 8])
     np.testing.assert_array_equal(fewer.component, [0, 2, 2])
     np.testing.assert_array_equal(fewer.column, [1, 1, 2])
     np.testing.assert_array_equal(fewer.starts, [0, 1, 1, 3])
-    np.testing.assert_array_equal(fewer.dense_weights(4), [[0, 1, 0, 0], [0] * 4, [0, 7, 8, 0]])
+    np.testing.assert_array_equal(dense_weights(fewer, 4), [[0, 1, 0, 0], [0] * 4, [0, 7, 8, 0]])
     left = fewer.keep_components(np.array([False, True, True]), np.array([9.0, 0.3, 0.7]))
     np.testing.assert_array_equal(left.pi, [0.3, 0.7])
     np.testing.assert_array_equal(left.component_class, [0, 1])

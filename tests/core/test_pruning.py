@@ -29,7 +29,7 @@ from sdgm.core.pruning import (
     relative_to_one_component,
 )
 from sdgm.core.state import State
-from tests.reference.problems import Problem, random_problem
+from tests.reference.problems import Problem, dense_weights, random_problem
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ def test_reference_is_the_component_of_the_smallest_weight_and_the_last_among_eq
     relative = relative_to_one_component(replace(state, w=w))
     np.testing.assert_array_equal(relative.component, [0, 0, 1, 2])
     np.testing.assert_allclose(
-        relative.dense_weights(2), [[5.0, 0.0], [0.0, -2.0], [4.5, 0.0]], atol=1e-8
+        dense_weights(relative, 2), [[5.0, 0.0], [0.0, -2.0], [4.5, 0.0]], atol=1e-8
     )
 
 
@@ -377,7 +377,7 @@ def state_of(
 
 
 def class_posterior(state: State, Phi: FloatArray) -> FloatArray:
-    scores = np.log(state.pi) + Phi @ state.dense_weights(Phi.shape[1]).T
+    scores = np.log(state.pi) + Phi @ dense_weights(state, Phi.shape[1]).T
     n_classes = state.component_class[-1] + 1
     return np.exp(
         class_log_posterior(component_log_posterior(scores), state.component_class, n_classes)

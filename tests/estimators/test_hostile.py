@@ -367,6 +367,14 @@ def test_predictions_at_the_end_of_the_world(estimator: Any, far: float) -> None
         assert_proper(model, np.array([row]))
 
 
+@pytest.mark.parametrize("degree", [50, 300, 2000])
+def test_polynomials_of_any_degree_work_or_are_refused(degree: int) -> None:
+    X, y = two_modes(100)
+    model = KernelSDGMClassifier(1, degree=degree, max_iter=50)
+    if is_fitted_or_refused(model, X, y):
+        assert_proper(model, X)
+
+
 # --- must work ---
 
 

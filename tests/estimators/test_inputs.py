@@ -540,6 +540,15 @@ def test_a_warm_start_with_another_feature_map_is_refused(covariance_type: str) 
         model.fit(X, y)
 
 
+def test_a_warm_start_with_another_ridge_takes_it() -> None:
+    X, y = two_modes(100)
+    path = DiscriminativeGMMClassifier(1, warm_start=True)
+    for alpha in (10.0, 1.0, 0.1):
+        warm = path.set_params(alpha=alpha).fit(X, y)
+        cold = DiscriminativeGMMClassifier(1, alpha=alpha).fit(X, y)
+        np.testing.assert_allclose(warm.predict_proba(X), cold.predict_proba(X), atol=1e-3)
+
+
 def test_a_warm_start_after_everything_was_pruned_stays_usable() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2

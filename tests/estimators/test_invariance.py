@@ -287,6 +287,20 @@ def test_origin_and_units_do_not_matter_when_standardised(estimator: Any, preset
     )
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_the_units_of_a_kernel_do_not_matter(unit: float) -> None:
+    X, y = two_modes()
+    K = (X @ X.T + 1.0) ** 2
+    model = KernelSDGMClassifier(1, kernel="precomputed")
+    a, b = fitted(model, K, y), fitted(model, unit * K, y)
+    np.testing.assert_allclose(a.predict_proba(K), b.predict_proba(unit * K), rtol=0, atol=1e-3)
+    own = KernelSDGMClassifier(1, kernel=lambda X, Z: unit * (X @ Z.T + 1.0) ** 2)
+    named = KernelSDGMClassifier(1, gamma=1.0)
+    np.testing.assert_allclose(
+        fitted(own, X, y).predict_proba(X), fitted(named, X, y).predict_proba(X), atol=1e-3
+    )
+
+
 # --- seeds and types ---
 
 

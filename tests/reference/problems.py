@@ -176,3 +176,10 @@ def random_problem(
     )
     s = rng.uniform(0.2, 3.0, size=N) if weighted else np.ones(N)
     return Problem(Phi, Rows(design.Z, y, s), design.Rt, state)
+
+
+def dense_weights(state: State, n_columns: int) -> FloatArray:
+    """The weights of a state as one row per component, zeros included: (K, n_columns)."""
+    dense = np.zeros((state.n_components, n_columns))
+    dense[state.component, state.column] = state.w
+    return dense

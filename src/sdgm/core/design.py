@@ -80,29 +80,28 @@ def kernel_design(kernel: Kernel, candidates: FloatArray) -> Design:
 
 def explicit_design(psi: FloatArray) -> Design:
     """Dual form of a kernel with explicit features: ``k(x, z) = psi(x)' psi(z)``."""
-    N = len(psi)
-    columns = _with_ones(psi)
-    # columns of one length, so that the rank does not depend on the units of the inputs
-    norm = np.linalg.norm(columns, axis=0)
-    norm[norm == 0.0] = 1.0
-    Q, T, pivot = linalg.qr(columns / norm, mode="economic", pivoting=True, check_finite=False)
-    rank = _rank(T)
-    coordinates = np.zeros((rank, columns.shape[1]))  # of [1, psi] in the basis Q
-    coordinates[:, pivot] = T[:rank]
-    coordinates *= norm / np.sqrt(N)
-    Rt = np.concatenate([coordinates[:, :1].T, psi @ coordinates[:, 1:].T])
-    return _design(Q[:, :rank] * np.sqrt(N), Rt)
+    Z, coordinates = _factors(_with_ones(psi))
+    return _design(Z, np.concatenate([coordinates[:1], psi @ coordinates[1:]]))
 
 
 def matrix_design(gram: FloatArray) -> Design:
     """Dual form of any matrix of kernel values, which may be indefinite or asymmetric."""
-    N = len(gram)
-    columns = _with_ones(gram)
-    Q, T, pivot = linalg.qr(columns, mode="economic", pivoting=True, check_finite=False)
-    rank = _rank(T)
-    Rt = np.empty((columns.shape[1], rank))
-    Rt[pivot] = T[:rank].T / np.sqrt(N)
-    return _design(Q[:, :rank] * np.sqrt(N), Rt)
+    return _design(*_factors(_with_ones(gram)))
+
+
+def _factors(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Z (N, p) of orthogonal columns and Rt (n_columns, p) with ``columns = Z @ Rt.T``."""
+    N, n_columns = columns.shape
+    # columns of one length, so that the rank does not depend on the units of any
+    norm = np.linalg.norm(columns, axis=0)
+    norm[norm == 0.0] = 1.0
+    Q, T, pivot = linalg.qr(columns / norm, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(T))
+    rank = int((diagonal > RANK_TOLERANCE * diagonal[0]).sum())
+    Rt = np.empty((n_columns, rank))
+    Rt[pivot] = T[:rank].T
+    Rt *= norm[:, None] / np.sqrt(N)
+    return Q[:, :rank] * np.sqrt(N), Rt
 
 
 def pivoted_cholesky(kernel: Kernel, X: FloatArray, diagonal: FloatArray) -> FloatArray:
@@ -127,12 +126,6 @@ def pivoted_cholesky(kernel: Kernel, X: FloatArray, diagonal: FloatArray) -> Flo
         residual[worst] = 0.0
         rank += 1
     return F[:, :rank]
-
-
-def _rank(T: FloatArray) -> int:
-    """Numerical rank from the triangle of a pivoted QR factorisation."""
-    diagonal = np.abs(np.diag(T))
-    return int((diagonal > RANK_TOLERANCE * diagonal[0]).sum())
 
 
 def _design(Z: FloatArray, Rt: FloatArray) -> Design:

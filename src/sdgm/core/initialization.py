@@ -1,4 +1,4 @@
-"""Appendix C: where learning starts. Zero weights, alpha of one, uniform pi, r from clusters.
+"""Appendix C: where learning starts. Zero weights, one alpha for all, uniform pi, r from clusters.
 
 Every start is a function of the distinct rows, in sorted order, with their summed weights, and of
 a seed that is the same for every class. So neither the order of the rows, nor repetition in place
@@ -106,6 +106,8 @@ def initial_responsibilities(
     n_components : (C,) integer array
     start : Start
         `kmeans` (Appendix C), `gmm` (posterior of Gaussian mixtures, one per class) or `random`.
+        The first M-step is concave in w, so that responsibilities are all of a start that lasts:
+        Gaussians collapsed into w would lead to the same weights.
     seed : int
     """
     starts = np.concatenate([[0], np.cumsum(n_components)])
@@ -135,6 +137,7 @@ def kmeans(X: FloatArray, s: FloatArray, n_clusters: int, rng: np.random.RandomS
     """
     if n_clusters >= len(X):
         return np.arange(len(X))
+    X = X - (s / s.sum()) @ X  # |m|^2 - 2 x'm cancels far from the origin
     centers = X[rng.choice(len(X), n_clusters, replace=False, p=s / s.sum())]
     label = np.full(len(X), -1)
     for _ in range(KMEANS_ITERATIONS):

@@ -80,6 +80,7 @@ def learn(
     try:
         for iteration in range(1, options.max_iter + 1):  # while alpha has not converged
             if state.n_weights == 0:
+                records.append(describe_empty(iteration, rows, Rt, state, perf_counter() - begin))
                 return Result(state, records, Stop.EMPTY)
             whitening = whiten(Rt, state)
             from_start = rows.r0 is not None
@@ -99,9 +100,11 @@ def learn(
             if not options.learn_alpha:  # then pi is what has to converge
                 change = log_change(state.pi, pi)
             squared = float(((alpha - state.alpha)[~remove] ** 2).sum())
+            size = state.n_weights, state.n_components
             state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(~remove)
             if options.learn_alpha:
                 state = prune(state, options)
+            smaller = size != (state.n_weights, state.n_components)
 
             record = describe(iteration, mode, state, change, newton_steps, perf_counter() - begin)
             records.append(replace(record, state=state) if keep_states else record)
@@ -109,7 +112,7 @@ def learn(
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
             converged = change < options.tol or squared < options.alpha_tol
-            if converged and settled and not remove.any():
+            if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
     except KeyboardInterrupt:
         return Result(state, records, Stop.INTERRUPTED)
@@ -117,7 +120,7 @@ def learn(
         if not records:
             raise
         return Result(state, records, Stop.NUMERICAL)
-    return Result(state, records, Stop.MAX_ITER)
+    return Result(state, records, Stop.MAX_ITER if state.n_weights else Stop.EMPTY)
 
 
 def settle_r_and_w(
@@ -134,6 +137,7 @@ def settle_r_and_w(
     to_mode = has_few_weights(state, options) or not options.learn_alpha
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
+    many_steps = MANY_STEPS if to_mode or rows.r0 is not None else 0
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
@@ -142,7 +146,7 @@ def settle_r_and_w(
             whitening,
             mixture,
             theta,
-            max_steps=MANY_STEPS if to_mode or rows.r0 is not None else options.max_newton,
+            max_steps=max(many_steps, options.max_newton),
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
             observed=options.em_gradient and rows.r0 is None and to_mode and is_mixture,
@@ -169,6 +173,25 @@ def describe(
         n_components=state.n_components,
         alpha_change=change,
         newton_steps=newton_steps,
+        seconds=seconds,
+    )
+
+
+def describe_empty(
+    iteration: int, rows: Rows, Rt: FloatArray, state: State, seconds: float
+) -> Record:
+    """The record of a model without weights, which only knows pi."""
+    V = np.zeros((Rt.shape[1], state.n_components))
+    fit = fit_of_rows(rows.started(), Mixture(V, np.log(state.pi), state.component_class), None)
+    return Record(
+        iteration=iteration,
+        log_posterior=fit.log_likelihood,
+        log_likelihood=fit.log_likelihood,
+        log_evidence=fit.J,
+        n_weights=0,
+        n_components=state.n_components,
+        alpha_change=0.0,
+        newton_steps=0,
         seconds=seconds,
     )
 

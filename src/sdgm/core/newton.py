@@ -162,7 +162,10 @@ def maximize_over_w(
         for halvings in range(MAX_HALVINGS):
             theta = here.theta + 0.5**halvings * here.direction
             mixture = here.mixture.at(whitening.score_vectors(theta))
-            there = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+            try:
+                there = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+            except NumericalTrouble:  # too far for the scores to be numbers
+                continue
             after = log_posterior(there.fit, theta, complete=complete)
             if after >= before - ROUNDING * abs(before):
                 break

@@ -180,7 +180,7 @@ class _Change:
 
 
 def mean_change_of_r(rows: Rows, before: Mixture, after: Mixture) -> float:
-    """Mean absolute change of the responsibilities of the own class's components."""
+    """Mean absolute change of the responsibilities, over all rows and components."""
 
     def of_block(block: Rows) -> _Change:
         logits = scores(block.Z, after.V, after.log_pi)

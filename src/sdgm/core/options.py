@@ -22,7 +22,8 @@ class Options:
     max_iter : int
         Passes of the outer loop (alpha).
     tol : float
-        Stop when no surviving alpha changes by more than this, relatively.
+        Stop when no surviving alpha, or no pi where alpha is fixed, changes by more than this,
+        relatively.
     alpha_tol : float
         Stop also when the squared changes of the alphas sum to less than this, the authors' rule;
         zero for never.
@@ -38,8 +39,8 @@ class Options:
         Let r follow w within a Newton step instead of holding it; the k-means start apart.
     few_weights : int
         Mean number of weights per component up to which w is brought to its mode with the observed
-        information, each alpha goes to its optimum in one step, and unneeded weights leave one at
-        a time; zero for never.
+        information, alphas go towards their optimum, and unneeded weights leave a few at a time;
+        zero for never.
     min_evidence : float
         Log evidence that a weight must add to stay once few are left.
     alpha_start : float

@@ -83,7 +83,8 @@ def quality_over_sparsity(alpha: FloatArray, w: FloatArray, gamma: FloatArray) -
     """
     # gamma (1 - gamma) vanishes for weights the data say nothing or everything about: the ratio is
     # zero or large then, but neither 0 / 0 nor infinite
-    return alpha * w * w / np.maximum(gamma * (1.0 - gamma), SMALLEST_DOUBT)
+    ratio = alpha * w * w / np.maximum(gamma * (1.0 - gamma), SMALLEST_DOUBT)
+    return np.where(gamma > SMALLEST_DOUBT, ratio, 0.0)
 
 
 def evidence_of_weight(ratio: FloatArray) -> FloatArray:
@@ -131,9 +132,10 @@ def least_needed(
 
 def prune(state: State, options: Options) -> State:
     """The state without weights and components that make no difference."""
+    state = prune_components(state, options.min_share)
     if has_few_weights(state, options):
-        state = relative_to_one_component(state)
-    return prune_components(state, options.min_share)
+        state = prune_components(relative_to_one_component(state), options.min_share)
+    return state
 
 
 def relative_to_one_component(state: State) -> State:

@@ -1,4 +1,4 @@
-"""The values that Algorithm 1 passes from step to step: state, options, record, result."""
+"""The values that Algorithm 1 passes from step to step: state and record, and why it stops."""
 
 from __future__ import annotations
 
@@ -71,12 +71,6 @@ class State:
             component_class=self.component_class[keep],
         )
 
-    def dense_weights(self, n_columns: int) -> FloatArray:
-        """The weights as one row per component, zeros included: (K, n_columns)."""
-        dense = np.zeros((self.n_components, n_columns))
-        dense[self.component, self.column] = self.w
-        return dense
-
 
 class Stop(StrEnum):
     """Why learning ended."""
@@ -91,7 +85,11 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True)
 class Record:
-    """What one pass of the outer loop did, for histories, reports and progress lines."""
+    """What one pass of the outer loop did, for histories, reports and progress lines.
+
+    ``alpha_change`` is the largest relative change of an alpha that stayed, or of pi where alpha is
+    fixed. The state is the one after the pass.
+    """
 
     iteration: int
     log_posterior: float

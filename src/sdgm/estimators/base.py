@@ -35,6 +35,7 @@ from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
+    boolean,
     checked_responsibilities,
     checked_sample_weight,
     choice,
@@ -201,11 +202,14 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         positive_integer("n_init", self.n_init)
         choice("predictive", self.predictive, Predictive)
         whole_number("verbose", self.verbose)
-        if self.standardize is not None and not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize must be True, False or None, got {self.standardize!r}.")
+        positive_number("alpha", self.alpha)
+        boolean("warm_start", self.warm_start)
+        boolean("record_states", self.record_states)
+        if self.standardize is not None:
+            boolean("standardize", self.standardize)
         options = preset_options(choice("preset", self.preset, Preset))
         if prior is Prior.RIDGE:
-            options = with_ridge_prior(options, positive_number("alpha", self.alpha))
+            options = with_ridge_prior(options, float(self.alpha))
         if self.max_iter is not None:
             options = replace(options, max_iter=positive_integer("max_iter", self.max_iter))
         if self.tol is not None:
@@ -326,15 +330,17 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
                 f"warm_start cannot go on from classes {classes.tolist()} to "
                 f"{self.classes_.tolist()}; set warm_start=False."
             )
-        if columns_key != self._columns_key():
+        if columns_key != self._model_key():
             raise ValueError(
-                f"warm_start cannot go on from {columns_key} to {self._columns_key()}; "
+                f"warm_start cannot go on from {columns_key} to {self._model_key()}; "
                 "set warm_start=False."
             )
-        column = self._previous_columns(problem, columns)
-        if len(column) == 0 or (column < 0).any():
-            return None
-        return replace(self._state, column=column)
+        state = replace(self._state, column=self._previous_columns(problem, columns))
+        state = state.keep_weights(state.column >= 0)
+        if not problem.options.learn_alpha:
+            state = replace(state, alpha=np.full(state.n_weights, float(self.alpha)))
+        # nothing to go on from: all was pruned, or none of the relevance vectors is here
+        return state if state.n_weights else None
 
     # --- what the forms differ in ---
 
@@ -342,9 +348,16 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
     def _make_columns(self, problem: Problem) -> Columns:
         """The candidate columns of this form."""
 
+    def _model_key(self) -> str:
+        """Words for what must stay the same to go on from a fit."""
+        return (
+            f"{self._columns_key()}, n_components={self.n_components!r}, prior={self.prior!r}, "
+            f"preset={self.preset!r}, standardize={self.standardize!r}"
+        )
+
     @abstractmethod
     def _columns_key(self) -> str:
-        """Words for what the columns are, which must be the same to go on from a fit."""
+        """Words for what the columns are."""
 
     @abstractmethod
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
@@ -369,21 +382,21 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
 
     def _model_attributes(self, problem: Problem, columns: Columns, state: State) -> dict[str, Any]:
         """All that prediction needs."""
-        w = state.w / columns.design.scale[state.column]
-        survivors = np.unique(state.column)
-        dense = np.zeros((state.n_components, len(columns.design.scale)))
-        dense[state.component, state.column] = w
-        survivors = survivors[survivors > 0]
+        survivors = np.unique(np.concatenate([[0], state.column]))
+        position = state.component, np.searchsorted(survivors, state.column)
+        dense = np.zeros((state.n_components, len(survivors)))
+        dense[position] = state.w / columns.design.scale[state.column]
         active = np.zeros(dense.shape, dtype=bool)
-        active[state.component, state.column] = True
+        active[position] = True
+        survivors = survivors[1:]
         return {
-            "coef_": dense[:, survivors],
+            "coef_": dense[:, 1:],
             "intercept_": dense[:, 0],
             "mixture_weights_": state.pi,
             "component_class_": state.component_class,
             "n_components_": np.bincount(state.component_class, minlength=len(self.classes_)),
             "n_active_weights_": state.n_weights,
-            "_active": active[:, np.concatenate([[0], survivors])],
+            "_active": active,
             "_basis": columns.basis.take(survivors),
             "_reach": FAR_AWAY * max(1.0, float(np.abs(problem.X).max())),
             "covariance_": None,
@@ -400,6 +413,11 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         self, problem: Problem, columns: Columns, results: list[Result], best: Result
     ) -> dict[str, Any]:
         """The posterior of the weights, and how they were learned."""
+
+        def in_user_units(state: State) -> State:
+            scale = columns.design.scale[state.column]
+            return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
+
         state, scale = best.state, columns.design.scale[best.state.column]
         covariance = None
         if state.n_weights <= MAX_COVARIANCE:
@@ -415,11 +433,13 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
             "converged_": best.stop in (Stop.CONVERGED, Stop.EMPTY),
             "stop_reason_": best.stop.value,
             "history_": [
-                record if self.record_states else replace(record, state=None)
+                replace(record, state=in_user_units(record.state))
+                if self.record_states and record.state is not None
+                else replace(record, state=None)
                 for record in best.records
             ],
-            "_state": replace(state, w=state.w / scale, alpha=state.alpha * scale**2),
-            "_state_key": (self.classes_, self._columns_key()),
+            "_state": in_user_units(state),
+            "_state_key": (self.classes_, self._model_key()),
         }
 
     def __sklearn_tags__(self) -> Any:
@@ -437,7 +457,7 @@ def warn_about(result: Result) -> None:
     """Say so when learning did not end well."""
     if result.stop is Stop.MAX_ITER:
         warnings.warn(
-            f"Learning stopped at max_iter={len(result.records)} before alpha converged (last "
+            f"Learning stopped at max_iter={len(result.records)} before it converged (last "
             f"relative change {result.records[-1].alpha_change:.2g}); raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=2 + FIT_FRAMES,
@@ -446,7 +466,7 @@ def warn_about(result: Result) -> None:
         warnings.warn(
             f"Learning stopped after {len(result.records)} iterations because the posterior "
             "precision of the weights could not be factorised; the model is the one reached so "
-            "far. Standardise the inputs or lower gamma.",
+            "far. Standardise the inputs, or lower the scale of the kernel.",
             NumericalTroubleWarning,
             stacklevel=2 + FIT_FRAMES,
         )
@@ -495,6 +515,8 @@ def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, 
 
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Refuse a problem that does not fit, before allocating anything."""
+    if not hasattr(os, "sysconf"):  # not a POSIX system
+        return
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if n_bytes > available:
         raise MemoryError(

@@ -94,7 +94,8 @@ class KernelSDGMClassifier(BaseSDGM):
     max_iter : int or None, default=None
         Limit of outer iterations; None for the preset's own.
     tol : float or None, default=None
-        Relative change of the precisions that counts as converged; None for the preset's own.
+        Relative change of the precisions (of the mixture weights, with a ridge prior) that counts
+        as converged; None for the preset's own.
     class_weight : dict, "balanced" or None, default=None
         Factors on the sample weights by class.
     predictive : {"map", "averaged"}, default="map"
@@ -109,7 +110,8 @@ class KernelSDGMClassifier(BaseSDGM):
     verbose : int, default=0
         One for a line now and then, two for a line per iteration.
     record_states : bool, default=False
-        Keep the state after every iteration in ``history_``, for films of the learning.
+        Keep the state after every iteration in ``history_``, for films of the learning. Its
+        columns count the candidates in order, the constant being column 0.
 
     Attributes
     ----------
@@ -119,7 +121,7 @@ class KernelSDGMClassifier(BaseSDGM):
     n_active_weights_ : int
         Pairs of component and column whose weight is not zero, the constant included.
     n_initial_weights_ : int
-        Weights that learning started with.
+        Weights before learning: candidate columns times free components.
     coef_ : array of shape (n_components, n_relevance_vectors)
         Weights of the kernel values at the relevance vectors.
     intercept_ : array of shape (n_components,)
@@ -129,7 +131,7 @@ class KernelSDGMClassifier(BaseSDGM):
     relevance_ : array of shape (n_relevance_vectors,)
         Their indices among the training rows.
     gamma_ : float
-        The scale used.
+        The scale used; NaN for precomputed kernels.
     mixture_weights_ : array of shape (n_components,)
         They sum to the class's share within each class (`fast`), or to one (`paper`).
     component_class_ : array of shape (n_components,)
@@ -212,7 +214,10 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def _columns_key(self) -> str:
         name = getattr(self.kernel, "__name__", self.kernel)
-        return f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}"
+        return (
+            f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}, degree={self.degree!r}, "
+            f"coef0={self.coef0!r}"
+        )
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -242,15 +247,11 @@ class KernelSDGMClassifier(BaseSDGM):
         if problem.options.merge_rows:
             new[1:] = (X[1:] != X[:-1]).any(axis=1)
         candidates = X[new]
-        if kernel.explicit_size(X.shape[1]) is None and kernel.diagonal(X[:1]) is None:
-            require_memory(
-                4.0 * 8 * len(candidates) ** 2,
-                f"The kernel matrix of {len(candidates)} rows",
-                "use a kernel known by name, or fewer rows",
-            )
         with np.errstate(over="ignore", invalid="ignore"):
+            self._require_column_memory(kernel, candidates)
             design = kernel_design(kernel, candidates)
-        if not np.abs(design.Rt).max() < LARGEST_VALUE:
+            largest = np.abs(design.Z).max() * np.abs(design.Rt).max()
+        if not largest < LARGEST_VALUE:
             raise ValueError(
                 f"kernel values are too large (largest input {np.abs(X).max():.3g}, gamma "
                 f"{self.gamma_:.3g}); use standardize=True or a smaller gamma."
@@ -258,6 +259,21 @@ class KernelSDGMClassifier(BaseSDGM):
         if not new.all():
             design = design.at_rows(np.cumsum(new) - 1)
         return design, KernelBasis(kernel, candidates, problem.first_user_row[new]), X
+
+    def _require_column_memory(self, kernel: Kernel, candidates: FloatArray) -> None:
+        """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.
+
+        The rank of an rbf kernel is not known beforehand, and usually far below the rows.
+        """
+        N, D = candidates.shape
+        size = kernel.explicit_size(D)
+        if size is not None and size < N:
+            n_bytes, what = 4.0 * 8 * N * size, f"The {size} monomials of {D} inputs on {N} rows"
+        elif kernel.diagonal(candidates[:1]) is None:
+            n_bytes, what = 4.0 * 8 * N**2, f"The kernel matrix of {N} rows"
+        else:
+            return
+        require_memory(n_bytes, what, "use fewer rows or inputs, or a kernel of lower degree")
 
     def _precomputed_columns(self, problem: Problem) -> tuple[Design, PrecomputedBasis, FloatArray]:
         n_rows, n_columns = problem.X_user.shape
@@ -267,6 +283,7 @@ class KernelSDGMClassifier(BaseSDGM):
                 "square matrix of kernel values between the training rows."
             )
         used = problem.first_user_row
+        self.gamma_ = np.nan
         design = matrix_design(problem.X[:, used])
         return design, PrecomputedBasis(used), design.Z
 
@@ -280,8 +297,8 @@ class KernelSDGMClassifier(BaseSDGM):
                 raise ValueError(f"gamma must be a positive number or 'scale', got {gamma!r}.")
             if self.warm_start and hasattr(self, "_state"):
                 return self.gamma_  # the weights of the last fit are for this scale
-            X = problem.X
-            total = X.shape[1] * float(((X - X.mean(axis=0)) ** 2).mean())
+            X, share = problem.X, problem.s / problem.s.sum()
+            total = float((share @ (X - share @ X) ** 2).sum())
             # inputs without variance, or with one that underflows, have no scale
             gamma = 1.0 / total if total > np.finfo(float).tiny else 1.0
         self.gamma_ = positive_number("gamma", gamma)

@@ -45,6 +45,12 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+def boolean(name: str, value: object) -> None:
+    """Refuse what is not a truth value; text is always true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def whole_number(name: str, value: object) -> int:
     """A whole number that is not negative."""
     if not isinstance(value, Integral) or value < 0:
@@ -121,6 +127,11 @@ def class_factors(
         total = np.bincount(codes, s)
         share = np.where(total > 0, s.sum() / ((total > 0).sum() * np.maximum(total, 1e-300)), 1.0)
         return share[codes]
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a mapping from label to number, "
+            f"got {class_weight!r}."
+        )
     factors: FloatArray = compute_sample_weight(class_weight, y)
     if not np.isfinite(factors).all() or (factors <= 0).any():
         raise ValueError(
@@ -137,7 +148,15 @@ def checked_responsibilities(
 
     Normalised within each sample's class.
     """
-    r = np.array(init, dtype=np.float64)
+    try:
+        r = np.array(init, dtype=np.float64)
+    except (TypeError, ValueError):
+        r = np.array(np.nan)
+    if r.ndim == 0:
+        raise ValueError(
+            "init must be 'kmeans', 'gmm', 'random' or an array of responsibilities, "
+            f"got {init!r:.60}."
+        )
     K = int(n_components.sum())
     if r.shape != (n_samples, K):
         raise ValueError(

@@ -45,7 +45,8 @@ class SDGMClassifier(BaseSDGM):
     max_iter : int or None, default=None
         Limit of outer iterations; None for the preset's own.
     tol : float or None, default=None
-        Relative change of the precisions that counts as converged; None for the preset's own.
+        Relative change of the precisions (of the mixture weights, with a ridge prior) that counts
+        as converged; None for the preset's own.
     class_weight : dict, "balanced" or None, default=None
         Factors on the sample weights by class.
     predictive : {"map", "averaged"}, default="map"
@@ -59,7 +60,8 @@ class SDGMClassifier(BaseSDGM):
     verbose : int, default=0
         One for a line now and then, two for a line per iteration.
     record_states : bool, default=False
-        Keep the state after every iteration in ``history_``, for films of the learning.
+        Keep the state after every iteration in ``history_``, for films of the learning. Its
+        columns count the candidates in order, the constant being column 0.
 
     Attributes
     ----------
@@ -69,7 +71,7 @@ class SDGMClassifier(BaseSDGM):
     n_active_weights_ : int
         Pairs of component and feature whose weight is not zero, the constant included.
     n_initial_weights_ : int
-        Weights that learning started with.
+        Weights before learning: candidate columns times free components.
     coef_ : array of shape (n_components, n_terms)
         Weights of the surviving terms, of the standardised inputs.
     intercept_ : array of shape (n_components,)
