@@ -134,7 +134,9 @@ def prune(state: State, options: Options) -> State:
     """The state without weights and components that make no difference."""
     state = prune_components(state, options.min_share)
     if has_few_weights(state, options):
-        state = prune_components(relative_to_one_component(state), options.min_share)
+        relative = relative_to_one_component(state)
+        if relative is not state:
+            state = prune_components(relative, options.min_share)
     return state
 
 

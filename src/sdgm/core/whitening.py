@@ -9,6 +9,7 @@ a Cholesky factor of ``R_a A^-1 R_a'`` would square the condition number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -98,12 +99,12 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     p = Rt.shape[1]
     prior_std = 1.0 / np.sqrt(state.alpha)
     weight_starts = state.starts
-    n_weights = np.diff(weight_starts)
+    n_weights = weight_starts[1:] - weight_starts[:-1]
     if n_weights.max(initial=0) <= p:
         L = (Rt[state.column] * prior_std[:, None]).T
         identity: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
         return Whitening(L, identity, prior_std, weight_starts, weight_starts, state.component)
-    upper = np.tri(p, dtype=bool).T
+    upper = _upper_triangle(p)
     factors = []
     for first, last in pairwise(weight_starts.tolist()):
         A_inv_sqrt_Rt = Rt[state.column[first:last]]  # (n_k, p)
@@ -119,6 +120,11 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
         weight_starts=weight_starts,
         component=np.repeat(np.arange(len(sizes)), sizes),
     )
+
+
+@lru_cache(maxsize=8)
+def _upper_triangle(p: int) -> BoolArray:
+    return np.tri(p, dtype=bool).T
 
 
 def rq(block: FloatArray, upper: BoolArray) -> tuple[FloatArray, FloatArray]:
