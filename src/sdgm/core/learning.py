@@ -96,12 +96,16 @@ def learn(
             if not options.learn_alpha:  # then no component leaves, however small
                 pi = np.maximum(pi, options.min_share * class_share[state.component_class])
 
-            change = log_change(state.alpha[~remove], alpha[~remove])
+            keep = ~remove
+            before, after = state.alpha[keep], alpha[keep]
             if not options.learn_alpha:  # then pi is what has to converge
-                change = log_change(state.pi, pi)
-            squared = float(((alpha - state.alpha)[~remove] ** 2).sum())
+                before, after = state.pi, pi
+            change = log_change(before, after)
+            converged = change < options.tol
+            if options.alpha_tol:
+                converged |= float(((after - before) ** 2).sum()) < options.alpha_tol
             size = state.n_weights, state.n_components
-            state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(~remove)
+            state = replace(state, w=w, alpha=alpha, pi=pi).keep_weights(keep)
             if options.learn_alpha:
                 state = prune(state, options)
             smaller = size != (state.n_weights, state.n_components)
@@ -111,7 +115,6 @@ def learn(
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
-            converged = change < options.tol or squared < options.alpha_tol
             if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
     except KeyboardInterrupt:

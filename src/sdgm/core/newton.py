@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ def precision_cholesky(curvature: FloatArray) -> FloatArray | None:
     precision.ravel(order="K")[:: len(precision) + 1] += 1.0
     factor, info = lapack.dpotrf(precision, lower=1, clean=0, overwrite_a=1)
     # LAPACK lets NaN and infinity pass; they always reach the diagonal
-    return factor if info == 0 and np.isfinite(factor.diagonal().sum()) else None
+    return factor if info == 0 and math.isfinite(factor.trace()) else None
 
 
 def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:

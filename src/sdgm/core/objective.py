@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ class Mixture(NamedTuple):
         return Mixture(V, self.log_pi, self.component_class)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Fit:
     """How well the model explains the rows.
 
@@ -53,7 +52,7 @@ class Fit:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Derivatives:
     """Fit, gradient and curvature of J in whitened coordinates, prior not included.
 
@@ -159,15 +158,15 @@ def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArr
         what is missing of it because the component of a sample is unknown.
     """
     component = whitening.component
-    Ut = P[component]  # (m, N)
+    Ut = P.take(component, axis=0)  # (m, N)
     Ut *= Gt
     result = Ut @ Ut.T
     np.negative(result, out=result)
     # p (1 - p) on the diagonal blocks, since p - p^2 would cancel for saturated rows
-    Ut = (P * (1.0 - P))[component]
+    Ut = (P * (1.0 - P)).take(component, axis=0)
     Ut *= Gt
-    for first, last in pairwise(whitening.starts.tolist()):
-        result[first:last, first:last] = Ut[first:last] @ Gt[first:last].T
+    for k in whitening.coordinates:
+        result[k, k] = Ut[k] @ Gt[k].T
     return result
 
 

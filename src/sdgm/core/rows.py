@@ -63,12 +63,13 @@ class Rows:
         """``a`` times the root of s along its last axis."""
         return a if self.is_unweighted else a * np.sqrt(self.s)
 
+    def block_size(self, width: int) -> int:
+        """Rows per block, when a row needs ``width`` numbers at work."""
+        return min(max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+
     def blocks(self, width: int) -> Iterator[Rows]:
-        """Blocks of rows in a fixed order; ``width`` is how many numbers a row needs at work."""
-        size = min(max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
-        if len(self) <= size:
-            yield self
-            return
+        """Blocks of rows, in a fixed order."""
+        size = self.block_size(width)
         for first in range(0, len(self), size):
             rows = slice(first, first + size)
             r0 = None if self.r0 is None else self.r0[rows]
@@ -76,6 +77,8 @@ class Rows:
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all blocks."""
+        if len(self) <= self.block_size(width):
+            return statistic(self)
         blocks = self.blocks(width)
         result = statistic(next(blocks))
         for block in blocks:

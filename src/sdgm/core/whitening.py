@@ -9,7 +9,7 @@ a Cholesky factor of ``R_a A^-1 R_a'`` would square the condition number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -53,11 +53,20 @@ class Whitening:
         """Whether every coordinate is one scaled weight."""
         return len(self.component) == len(self.prior_std)
 
+    @cached_property
+    def in_component(self) -> BoolArray:
+        """Which coordinates belong to which component: (m, K)."""
+        return self.component[:, None] == np.arange(len(self.Q))
+
+    @cached_property
+    def coordinates(self) -> list[slice]:
+        """Where each component's coordinates are in theta."""
+        return [slice(a, b) for a, b in pairwise(self.starts.tolist())]
+
     def blocks(self) -> list[tuple[slice, slice, FloatArray | None]]:
         """Per component: its coordinates, its weights, and Q."""
-        coords = [slice(a, b) for a, b in pairwise(self.starts.tolist())]
         weights = [slice(a, b) for a, b in pairwise(self.weight_starts.tolist())]
-        return list(zip(coords, weights, self.Q, strict=True))
+        return list(zip(self.coordinates, weights, self.Q, strict=True))
 
     def to_theta(self, w: FloatArray) -> FloatArray:
         """``theta = Q' A^1/2 w``, the coordinates with the same scores: (m,)."""
@@ -82,9 +91,7 @@ class Whitening:
 
     def score_vectors(self, theta: FloatArray) -> FloatArray:
         """``V`` with columns ``v_k = L_k theta_k``, so that the scores are ``Z V``: (p, K)."""
-        K = len(self.Q)
-        in_component = self.component[:, None] == np.arange(K)  # (m, K)
-        return self.L @ (in_component * theta[:, None])
+        return self.L @ (self.in_component * theta[:, None])
 
 
 def whiten(Rt: FloatArray, state: State) -> Whitening:
