@@ -776,3 +776,27 @@ def test_small_nasty_problems_with_any_options(
         assert_proper(model, X)
     else:
         assert parameters["standardize"] is False
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("y_of", "s", "message"),
+    [
+        (lambda y: np.where(y == 1, "a", "b").astype(object), None, None),
+        (lambda y: np.array(["a" if v else 7 for v in y], dtype=object), None, "int and str"),
+        (lambda y: y, 1e308, "sample_weight is too large"),
+    ],
+    ids=["text", "mixed", "huge weights"],
+)
+def test_labels_of_two_types_and_huge_weights(
+    estimator: Any, y_of: Any, s: float | None, message: str | None
+) -> None:
+    X, y = two_modes(40)
+    weights = None if s is None else np.full(len(y), s)
+    model = estimator(random_state=0)
+    if message is None:
+        with own_warnings_allowed():
+            model.fit(X, y_of(y), weights)
+        return
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y_of(y), weights)

@@ -16,7 +16,6 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sdgm._typing import FloatArray, IntArray
@@ -36,6 +35,7 @@ from sdgm.estimators.parameters import (
     Predictive,
     Prior,
     boolean,
+    check_labels,
     checked_responsibilities,
     checked_sample_weight,
     choice,
@@ -219,7 +219,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
     def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
         """Check the data, merge repeated rows and standardise."""
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        check_labels(y)
         s = checked_sample_weight(sample_weight, X)
         s *= class_factors(self.class_weight, y, s)
         used = np.flatnonzero(s > 0)
@@ -252,7 +252,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         if not np.abs(rows).max() < LARGEST_INPUT:
             raise ValueError(
                 f"the inputs are too large, up to {np.abs(rows).max():.3g}: their squares would "
-                "overflow; use standardize=True."
+                f"overflow; {self._smaller_inputs}."
             )
         return Problem(X, first, rows, codes, s, n_components, options, init)
 
@@ -364,6 +364,10 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         """Where the columns of the last fit's weights are now, -1 where they are gone."""
 
     _smaller_newton_matrix = "use fewer components"
+
+    @property
+    def _smaller_inputs(self) -> str:
+        return "divide the kernel by a number" if self._is_precomputed() else "use standardize=True"
 
     def _require_newton_memory(self, design: Design, n_components: IntArray) -> None:
         """Refuse a Newton matrix that does not fit."""

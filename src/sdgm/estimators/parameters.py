@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
 
 from sdgm._typing import FloatArray, IntArray
 
 E = TypeVar("E", bound=StrEnum)
+
+# sample weights whose products with features can still be summed
+LARGEST_WEIGHT = 1e100
 
 
 class Prior(StrEnum):
@@ -65,6 +69,19 @@ def positive_number(name: str, value: object) -> float:
     return float(value)
 
 
+def check_labels(y: np.ndarray[Any, Any]) -> None:
+    """Refuse what is no classification target, or cannot be sorted."""
+    if y.dtype == object:
+        try:
+            np.unique(y)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in y.tolist()})
+            raise ValueError(
+                f"y mixes labels of type {' and '.join(kinds)}; use one type for all."
+            ) from None
+    check_classification_targets(y)
+
+
 def components_per_class(n_components: object, classes: np.ndarray[Any, Any]) -> IntArray:
     """M_c of every class from one number, a mapping from label, or one number per class: (C,)."""
     if isinstance(n_components, Mapping):
@@ -75,8 +92,8 @@ def components_per_class(n_components: object, classes: np.ndarray[Any, Any]) ->
                 f"give one for each of {classes.tolist()}."
             )
         values = [n_components[label] for label in classes.tolist()]
-    elif isinstance(n_components, Sequence | np.ndarray) and not isinstance(n_components, str):
-        values = list(n_components)
+    elif np.ndim(n_components) == 1:  # type: ignore[arg-type]
+        values = list(n_components)  # type: ignore[call-overload]
         if len(values) != len(classes):
             raise ValueError(
                 f"n_components has {len(values)} entries for {len(classes)} classes; "
@@ -110,6 +127,11 @@ def checked_sample_weight(sample_weight: object, X: FloatArray) -> FloatArray:
         )
     if not s.any():
         raise ValueError("sample_weight is zero for every sample; leave at least some in.")
+    if s.max() > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is too large, up to {s.max():.3g}: sums over the samples would "
+            "overflow; divide all of it by the same number."
+        )
     return s
 
 
