@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -46,6 +45,12 @@ from sdgm.estimators.parameters import (
     whole_number,
 )
 from sdgm.estimators.prediction import PredictionMixin
+from sdgm.estimators.preparation import (
+    center_and_inverse_scale,
+    merged_means,
+    reduced_to_samples,
+    require_memory,
+)
 from sdgm.estimators.progress import (
     FIT_FRAMES,
     CallbackSupportMixin,
@@ -54,10 +59,8 @@ from sdgm.estimators.progress import (
     with_callbacks,
 )
 from sdgm.estimators.threads import blas_threads
-from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+from sdgm.exceptions import NumericalTroubleWarning
 
-# deviation of a column, relative to its mean, that is only rounding
-CONSTANT_COLUMN = 1e-13
 # inputs this many times further out than any training row are moved in: their scores would
 # overflow, and nothing is known out there
 FAR_AWAY = 1e30
@@ -473,57 +476,4 @@ def warn_about(result: Result) -> None:
             "far. Standardise the inputs, or lower the scale of the kernel.",
             NumericalTroubleWarning,
             stacklevel=2 + FIT_FRAMES,
-        )
-
-
-def reduced_to_samples(
-    n_components: IntArray, y: IntArray, classes: np.ndarray[Any, Any]
-) -> IntArray:
-    """No more components than samples in any class, with a warning where there were."""
-    n_samples = np.bincount(y, minlength=len(classes))
-    too_many = np.flatnonzero(n_components > n_samples)
-    if len(too_many):
-        c = too_many[0]
-        others = f" (and {len(too_many) - 1} other classes)" if len(too_many) > 1 else ""
-        warnings.warn(
-            f"Class {classes.tolist()[c]!r} has {n_samples[c]} samples for {n_components[c]} "
-            f"components and gets {n_samples[c]}{others}; lower n_components.",
-            ComponentsReducedWarning,
-            stacklevel=3 + FIT_FRAMES,
-        )
-    return np.minimum(n_components, n_samples)
-
-
-def merged_means(values: FloatArray, s: FloatArray, inverse: IntArray) -> FloatArray:
-    """Weighted mean of the values of the rows that were merged into each: (n_merged, K)."""
-    total = np.bincount(inverse, s)
-    means = [np.bincount(inverse, s * column) / total for column in values.T]
-    return np.stack(means, axis=1)
-
-
-def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and inverse standard deviation of every column; one for constant columns."""
-    share = s / s.sum()
-    center = share @ X
-    offset = X - center
-    # squares of the offsets in units of the largest cannot overflow
-    largest = np.abs(offset).max(axis=0)
-    # what rounding leaves of a constant column far from zero is not a deviation
-    constant = largest <= CONSTANT_COLUMN * np.abs(center)
-    center[constant] = X[0, constant]
-    largest[constant] = 1.0
-    deviation = largest * np.sqrt(share @ (offset / largest) ** 2)
-    deviation[constant] = 1.0
-    return center, 1.0 / deviation
-
-
-def require_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse a problem that does not fit, before allocating anything."""
-    if not hasattr(os, "sysconf"):  # not a POSIX system
-        return
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if n_bytes > available:
-        raise MemoryError(
-            f"{what} would need {n_bytes / 1e9:.1f} GB, and this machine has "
-            f"{available / 1e9:.1f} GB; {remedy}."
         )

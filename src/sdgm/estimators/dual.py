@@ -11,8 +11,9 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.design import Design, kernel_design, matrix_design
 from sdgm.core.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.options import Preset
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem, require_memory
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
 from sdgm.estimators.parameters import positive_number
+from sdgm.estimators.preparation import require_memory
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy as np
 from sdgm._typing import IntArray
 from sdgm.core.design import feature_design
 from sdgm.core.features import CovarianceType, monomials, n_monomials
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem, require_memory
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
 from sdgm.estimators.parameters import choice
+from sdgm.estimators.preparation import require_memory
 
 
 class SDGMClassifier(BaseSDGM):
