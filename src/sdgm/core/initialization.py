@@ -132,8 +132,8 @@ def initial_responsibilities(
 def kmeans(X: FloatArray, s: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     """Weighted k-means (Lloyd) from randomly chosen rows: cluster of each row.
 
-    Starting from rows drawn at random, not from k-means++, is deliberate: the spread-out seeds of
-    k-means++ gave worse classifiers on Ripley's data with the paper's algorithm.
+    Rows are drawn at random as scikit-learn's ``init="random"`` draws them, not by k-means++, whose
+    spread-out seeds did slightly worse on Ripley's data.
     """
     if n_clusters >= len(X):
         return np.arange(len(X))
