@@ -22,12 +22,14 @@ class Dataset:
     y : (N,) array
         Labels as in the source.
     splits : sequence of (train, test)
-        Row numbers into ``X``, one pair of arrays per split.
+        Row numbers into ``X``, one pair of arrays per split; empty when the source has none.
     source, licence : str
     sha256 : str or None
         Checksum that the file was held against, None when there is no file.
     generated : bool
-        Whether the rows were drawn here instead of read.
+        Whether the rows were made here instead of read.
+    split_names : sequence of str
+        What each split is called, such as "original split 7"; may be left empty.
 
     Examples
     --------
@@ -36,6 +38,8 @@ class Dataset:
     >>> X_train, y_train, X_test, y_test = data.split()
     >>> X_train.shape, X_test.shape
     ((80, 2), (20, 2))
+    >>> data.split_names
+    ['drawn']
     """
 
     name: str
@@ -46,10 +50,22 @@ class Dataset:
     licence: str
     sha256: str | None
     generated: bool
+    split_names: Sequence[str] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.split_names and len(self.split_names) != len(self.splits):
+            raise ValueError(
+                f"{self.name} has {len(self.splits)} splits but {len(self.split_names)} names "
+                "for them: give one name per split or none at all."
+            )
 
     def split(
         self, i: int = 0
     ) -> tuple[FloatArray, np.ndarray[Any, Any], FloatArray, np.ndarray[Any, Any]]:
         """``X_train, y_train, X_test, y_test`` of the i-th split."""
+        if not self.splits:
+            raise ValueError(
+                f"{self.name} comes without splits: draw some with sdgm.datasets.redrawn."
+            )
         train, test = self.splits[i]
         return self.X[train], self.y[train], self.X[test], self.y[test]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import sys
+import zlib
 from pathlib import Path
 
 
@@ -19,6 +21,8 @@ class MissingDataError(FileNotFoundError):
         What to fetch, and from where.
     folder : Path
         Where it was looked for.
+    put_in : str or None
+        Where to put what was fetched, below the data folder; by default where the file would be.
 
     Examples
     --------
@@ -28,11 +32,13 @@ class MissingDataError(FileNotFoundError):
     data...a, or let the environment variable SDGM_DATA name the folder that has it.
     """
 
-    def __init__(self, file: str, where_to_get: str, folder: Path) -> None:
+    def __init__(
+        self, file: str, where_to_get: str, folder: Path, put_in: str | None = None
+    ) -> None:
+        place = (folder / file).parent if put_in is None else folder / put_in
         super().__init__(
             f"{file} is not in the data folder {folder}: get {where_to_get} and put it in "
-            f"{(folder / file).parent}, or let the environment variable SDGM_DATA name the folder "
-            "that has it."
+            f"{place}, or let the environment variable SDGM_DATA name the folder that has it."
         )
 
 
@@ -93,3 +99,14 @@ def read_verified(path: Path, sha256: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DamagedDataError(path)
     return content
+
+
+def verify_file(path: Path, sha256: str) -> None:
+    """Hold a file against its checksum piece by piece; for .gz, what is inside counts."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DamagedDataError(path) from error
+    if found != sha256:
+        raise DamagedDataError(path)

@@ -28,6 +28,7 @@ ORIGINALS_SHA256 = "ed8aeb060034096cae54a599e340e2bfffce7f125126e3efd18228ce35e1
 
 SOURCE = "B. D. Ripley, Pattern Recognition and Neural Networks, 1996; R package MASS 7.3-65"
 LICENCE = "GPL-2 or GPL-3, as MASS"
+WHERE_TO_GET = "synth.tr and synth.te, which do as well, from https://www.stats.ox.ac.uk/pub/PRNN/"
 
 
 def load_ripley() -> Dataset:
@@ -67,11 +68,7 @@ def load_ripley() -> Dataset:
     if train.is_file() and test.is_file():
         X, y, n_train = read_originals(train, test)
         return ripley_dataset(X, y, n_train, source=SOURCE, sha256=ORIGINALS_SHA256)
-    raise MissingDataError(
-        PACKED,
-        "synth.tr and synth.te, which do as well, from https://www.stats.ox.ac.uk/pub/PRNN/",
-        folder,
-    )
+    raise MissingDataError(PACKED, WHERE_TO_GET, folder)
 
 
 def make_ripley(n_train: int = 250, n_test: int = 1000, random_state: Any = 0) -> Dataset:
@@ -179,4 +176,5 @@ def ripley_dataset(
         licence=LICENCE if sha256 else "none needed",
         sha256=sha256,
         generated=sha256 is None,
+        split_names=["published" if sha256 else "drawn"],
     )
