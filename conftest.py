@@ -4,7 +4,9 @@ from importlib.util import find_spec
 
 NEEDS = {
     "src/sdgm/cli": ("typer", "rich"),
-    "src/sdgm/plotting.py": ("matplotlib",),
+    "src/sdgm/plotting": ("matplotlib",),
+    "src/sdgm/experiments/figures": ("matplotlib",),
+    "src/sdgm/experiments/reproduction.py": ("matplotlib",),
     "src/sdgm/nn": ("torch",),
     "src/sdgm/export": ("onnx", "skl2onnx"),
     "src/sdgm/dask.py": ("dask", "distributed"),

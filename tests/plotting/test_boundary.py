@@ -117,6 +117,35 @@ def test_the_legend_lies_below_the_axes_and_names_what_is_drawn(
     assert draw(model, legend=False).legend_ is None
 
 
+def test_rows_and_circles_can_be_left_out(model: KernelSDGMClassifier) -> None:
+    display = draw(model, rows=False, relevance=False)
+    assert display.points_ == [] and display.relevance_points_ is None
+    names = [text.get_text() for text in display.legend_.get_texts()]
+    assert names and all(name.startswith("between") for name in names)
+
+
+def test_the_compact_look_has_no_ticks_names_or_legend(model: KernelSDGMClassifier) -> None:
+    display = draw(model, compact=True)
+    ax = display.ax_
+    assert not len(ax.get_xticks()) and not len(ax.get_yticks())
+    assert ax.get_xlabel() == ax.get_ylabel() == "" and display.legend_ is None
+    assert draw(model, compact=True, legend=True).legend_ is not None
+    large = draw(model).points_[0].get_sizes()
+    assert display.points_[0].get_sizes() < large
+
+
+def test_classes_can_be_told_apart_without_colour(model: KernelSDGMClassifier) -> None:
+    display = draw(model)
+    dashes = {
+        str(handle.get_linestyle()) + str(handle._dash_pattern)
+        for handle in display.legend_handles()
+        if isinstance(handle, mpl.lines.Line2D)
+    }
+    assert len(dashes) == len(display.component_lines_) + 1 == 3
+    first, second = (points.get_paths()[0].vertices for points in display.points_)
+    assert first.shape != second.shape
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_give_their_names_to_the_axes(frame: Any) -> None:
     table = frame({"age": X[:, 0], "dose": X[:, 1]})
@@ -151,7 +180,8 @@ def test_leads_are_of_pairs_that_win_somewhere_and_masked_where_neither_does() -
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "sdgm.plotting")
+    for name in [name for name in sys.modules if name.startswith("sdgm.plotting")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "sdgm\[plot\]"'):
         import sdgm.plotting  # noqa: F401

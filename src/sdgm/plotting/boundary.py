@@ -1,0 +1,302 @@
+"""Where a classifier of two inputs says which class, how surely, and by which component."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.plotting.plane import (
+    draw_class_lines,
+    draw_rows,
+    draw_zero_line,
+    finish_plane,
+    leads,
+    legend_below,
+    plane_of,
+)
+from sdgm.plotting.style import (
+    DASHES,
+    SHADE,
+    class_color,
+    component_dashes,
+    given_or_new,
+)
+
+
+class Look(NamedTuple):
+    """Sizes of markers and circles in square points, widths of lines in points."""
+
+    rows: float
+    circles: float
+    circle_width: float
+    class_line: float
+    component_line: float
+
+
+LARGE = Look(rows=26, circles=130, circle_width=1.8, class_line=2.0, component_line=1.8)
+SMALL = Look(rows=12, circles=60, circle_width=1.2, class_line=1.6, component_line=1.4)
+
+
+class BoundaryDisplay:
+    """A classifier of two inputs: where it says which class, how surely, and by which component.
+
+    Regions are shaded in the colour of their class, the paler the less sure. Dashed lines, as in
+    Figure 1 of the paper: black where the two most probable classes are equally so, coloured where
+    two components of the class that wins there are, with dashes of its own for every class.
+    Training rows are markers, and those that are relevance vectors have a circle.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of shape (n1,) and (n2,)
+        Coordinates of the grid.
+    P_c : array of shape (n2, n1, n_classes)
+        Class posterior on the grid.
+    P_cm : array of shape (n2, n1, n_components), or None
+        Component posterior, if the classifier has components.
+    component_class : array of shape (n_components,), or None
+        Class index of each component.
+    classes : array of shape (n_classes,)
+        Labels.
+    X, y : arrays of shape (n_samples, 2) and (n_samples,)
+        Rows to draw.
+    relevance_vectors : array of shape (n_vectors, 2), or None
+    names : (str, str)
+        Labels of the axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    surface_ : AxesImage
+        The shading.
+    class_lines_ : list of ContourSet
+        One per pair of classes that meet.
+    component_lines_ : dict from class index to list of ContourSet
+        One per pair of its components that meet; only classes where some do.
+    points_ : list of PathCollection
+        One per class that has rows; empty without rows.
+    relevance_points_ : PathCollection or None
+    legend_ : Legend or None
+    """
+
+    ax_: Axes
+    figure_: Any
+    surface_: Any
+    class_lines_: list[Any]
+    component_lines_: dict[int, list[Any]]
+    points_: list[Any]
+    relevance_points_: Any
+    legend_: Any
+    _look: Look
+
+    def __init__(
+        self,
+        *,
+        x1: FloatArray,
+        x2: FloatArray,
+        P_c: FloatArray,
+        P_cm: FloatArray | None,
+        component_class: IntArray | None,
+        classes: np.ndarray[Any, Any],
+        X: FloatArray,
+        y: np.ndarray[Any, Any],
+        relevance_vectors: FloatArray | None,
+        names: tuple[str, str],
+    ) -> None:
+        self.x1 = x1
+        self.x2 = x2
+        self.P_c = P_c
+        self.P_cm = P_cm
+        self.component_class = component_class
+        self.classes = classes
+        self.X = X
+        self.y = y
+        self.relevance_vectors = relevance_vectors
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        grid_resolution: int = 500,
+        margin: float = 0.08,
+        ax: Axes | None = None,
+        legend: bool | None = None,
+        rows: bool = True,
+        relevance: bool = True,
+        compact: bool = False,
+    ) -> Self:
+        """Draw a fitted classifier of two inputs over the rows X, y.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with `predict_proba`
+            Component boundaries need `predict_component_proba` as well, circles
+            ``relevance_vectors_``; without them they are left out.
+        X : array-like of shape (n_samples, 2)
+        y : array-like of shape (n_samples,)
+        grid_resolution : int, default=500
+            Points of the grid along each axis.
+        margin : float, default=0.08
+            Space around the rows, relative to their range.
+        ax : matplotlib Axes, optional
+            Where to draw; on a new figure of pyplot's if not given.
+        legend : bool, optional
+            Whether to put a legend below the axes; if not given, unless the picture is compact.
+        rows, relevance : bool, default=True
+            Whether to draw the rows, and the circles around relevance vectors.
+        compact : bool, default=False
+            For small pictures side by side: small markers, no ticks, no names of the axes.
+
+        Returns
+        -------
+        display : BoundaryDisplay
+
+        Examples
+        --------
+        >>> from sdgm import KernelSDGMClassifier
+        >>> from sdgm.datasets import make_ripley
+        >>> from sdgm.plotting import new_axes
+        >>> X, y, _, _ = make_ripley().split()
+        >>> model = KernelSDGMClassifier(random_state=0).fit(X, y)
+        >>> display = BoundaryDisplay.from_estimator(model, X, y, ax=new_axes())
+        >>> display.figure_.savefig("boundary.png", dpi=150)  # doctest: +SKIP
+        """
+        plane = plane_of(X, grid_resolution=grid_resolution, margin=margin)
+        P_cm = component_class = None
+        if hasattr(estimator, "predict_component_proba"):
+            P_cm = plane.on_grid(estimator.predict_component_proba(plane.points))
+            component_class = estimator.component_class_
+        display = cls(
+            x1=plane.x1,
+            x2=plane.x2,
+            P_c=plane.on_grid(estimator.predict_proba(plane.points)),
+            P_cm=P_cm,
+            component_class=component_class,
+            classes=estimator.classes_,
+            X=plane.rows,
+            y=np.asarray(y),
+            relevance_vectors=getattr(estimator, "relevance_vectors_", None),
+            names=plane.names,
+        )
+        return display.plot(ax=ax, legend=legend, rows=rows, relevance=relevance, compact=compact)
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        legend: bool | None = None,
+        rows: bool = True,
+        relevance: bool = True,
+        compact: bool = False,
+    ) -> Self:
+        """Draw on given axes, or on a new figure of pyplot's.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        legend, rows, relevance, compact :
+            As in `from_estimator`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = given_or_new(ax)
+        self.figure_ = self.ax_.figure
+        self._look = SMALL if compact else LARGE
+        self._draw_shading()
+        self._draw_boundaries()
+        self.points_ = []
+        if rows:
+            self.points_ = draw_rows(self.ax_, self.X, self.y, self.classes, size=self._look.rows)
+        self.relevance_points_ = self._draw_circles() if relevance else None
+        finish_plane(self.ax_, self.x1, self.x2, self.names)
+        if compact:
+            self.ax_.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        self.legend_ = None
+        if legend or (legend is None and not compact):
+            self.legend_ = legend_below(self.ax_, self.legend_handles())
+        return self
+
+    def legend_handles(self) -> list[Any]:
+        """What the legend names, for one legend of several pictures; after `plot`.
+
+        Returns
+        -------
+        handles : list of matplotlib artists with labels
+        """
+        look = self._look
+        handles: list[Any] = list(self.points_)
+        for c in self.component_lines_:
+            name = f"between components of class {self.classes[c]}"
+            style: dict[str, Any] = {"color": class_color(c), "ls": component_dashes(c)}
+            handles.append(Line2D([], [], lw=look.component_line, label=name, **style))
+        name = "between classes (P = 0.5)" if len(self.classes) == 2 else "between classes"
+        handles.append(Line2D([], [], color="black", ls=DASHES, lw=look.class_line, label=name))
+        if self.relevance_points_ is not None:
+            handles.append(self.relevance_points_)
+        return handles
+
+    def _draw_shading(self) -> None:
+        """The winner's colour, mixed with white by its lead over the second."""
+        two_best = np.sort(self.P_c, axis=-1)[..., -2:]
+        lead = (two_best[..., 1] - two_best[..., 0])[..., None]
+        color = np.array([class_color(c) for c in range(len(self.classes))])
+        winner = color[self.P_c.argmax(axis=-1)]  # (n2, n1, 3)
+        self.surface_ = self.ax_.imshow(
+            1.0 - SHADE * lead * (1.0 - winner),
+            extent=(self.x1[0], self.x1[-1], self.x2[0], self.x2[-1]),
+            origin="lower",
+            interpolation="bilinear",
+            zorder=0,
+        )
+
+    def _draw_boundaries(self) -> None:
+        """Lines between classes, and between the components of a class where it wins."""
+        place = self.ax_, self.x1, self.x2
+        self.class_lines_ = draw_class_lines(*place, self.P_c, width=self._look.class_line)
+        self.component_lines_ = {}
+        if self.P_cm is None:
+            return
+        winner = self.P_c.argmax(axis=-1)
+        for c in range(len(self.classes)):
+            own = self.P_cm[..., self.component_class == c]
+            lines = [
+                draw_zero_line(
+                    *place,
+                    lead,
+                    color=class_color(c),
+                    width=self._look.component_line,
+                    style=component_dashes(c),
+                    zorder=2,
+                )
+                for lead in leads(own, winner == c)
+            ]
+            if lines:
+                self.component_lines_[c] = lines
+
+    def _draw_circles(self) -> Any:
+        """Circles around relevance vectors, if there are any."""
+        if self.relevance_vectors is None or not len(self.relevance_vectors):
+            return None
+        return self.ax_.scatter(
+            self.relevance_vectors[:, 0],
+            self.relevance_vectors[:, 1],
+            s=self._look.circles,
+            facecolors="none",
+            edgecolors="black",
+            linewidths=self._look.circle_width,
+            zorder=5,
+            clip_on=False,
+            label=f"relevance vectors ({len(self.relevance_vectors)})",
+        )

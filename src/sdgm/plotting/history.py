@@ -1,0 +1,158 @@
+"""How a fit went: weights and components that are left, evidence, posterior and likelihood."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.ticker import StrMethodFormatter
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.plotting.style import CLASS_COLORS, two_panels
+
+HISTORY_SIZE = (6.4, 4.8)
+# upper panel over lower panel
+HEIGHTS = (1.0, 1.0)
+
+
+class HistoryDisplay:
+    """The course of a fit: sparsity above, what is maximised below, over the iterations.
+
+    Above are the weights and the components that are left, on one logarithmic scale; below the log
+    likelihood, the log posterior of the weights and the log evidence. The evidence is Laplace's and
+    jumps when weights are pruned: it need not rise from one iteration to the next.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    iteration : array of shape (n_iter,)
+    n_weights, n_components : integer arrays of shape (n_iter,)
+    log_likelihood, log_posterior, log_evidence : arrays of shape (n_iter,)
+
+    Attributes
+    ----------
+    axes_ : list of two matplotlib Axes
+    figure_ : matplotlib Figure
+    sparsity_lines_ : dict from name to Line2D
+        ``weights`` and ``components``.
+    objective_lines_ : dict from name to Line2D
+        ``log likelihood``, ``log posterior`` and ``log evidence``.
+    legend_ : Legend
+    """
+
+    axes_: list[Any]
+    figure_: Any
+    sparsity_lines_: dict[str, Any]
+    objective_lines_: dict[str, Any]
+    legend_: Any
+
+    def __init__(
+        self,
+        *,
+        iteration: IntArray,
+        n_weights: IntArray,
+        n_components: IntArray,
+        log_likelihood: FloatArray,
+        log_posterior: FloatArray,
+        log_evidence: FloatArray,
+    ) -> None:
+        self.iteration = iteration
+        self.n_weights = n_weights
+        self.n_components = n_components
+        self.log_likelihood = log_likelihood
+        self.log_posterior = log_posterior
+        self.log_evidence = log_evidence
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, xscale: str = "log") -> Self:
+        """Draw the history of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with ``history_``
+        ax : matplotlib Axes or pair of them, optional
+            Axes are split into two panels, a pair is drawn on as it is; on a new figure of
+            pyplot's if not given.
+        xscale : {"log", "linear"}, default="log"
+            Scale of the iterations; most weights go in the first of them.
+
+        Returns
+        -------
+        display : HistoryDisplay
+
+        Examples
+        --------
+        >>> from sdgm import KernelSDGMClassifier
+        >>> from sdgm.datasets import make_ripley
+        >>> from sdgm.plotting import new_axes
+        >>> X, y, _, _ = make_ripley().split()
+        >>> model = KernelSDGMClassifier(random_state=0).fit(X, y)
+        >>> display = HistoryDisplay.from_estimator(model, ax=new_axes())
+        >>> int(display.n_weights[-1]) == model.n_active_weights_
+        True
+        """
+        records = getattr(estimator, "history_", None)
+        if not records:
+            raise ValueError(
+                f"{type(estimator).__name__} has no history to draw; fit it first, with at least "
+                f"one iteration."
+            )
+
+        def column(name: str) -> np.ndarray[Any, Any]:
+            return np.array([getattr(record, name) for record in records])
+
+        names = ("iteration", "n_weights", "n_components")
+        objectives = ("log_likelihood", "log_posterior", "log_evidence")
+        display = cls(**{name: column(name) for name in names + objectives})
+        return display.plot(ax=ax, xscale=xscale)
+
+    def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
+        """Draw on given axes, or on a new figure of pyplot's.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or pair of them, optional
+        xscale : {"log", "linear"}, default="log"
+
+        Returns
+        -------
+        self
+        """
+        self.axes_ = two_panels(ax, HEIGHTS, HISTORY_SIZE)
+        self.figure_ = self.axes_[0].figure
+        self._draw_sparsity(self.axes_[0])
+        self._draw_objectives(self.axes_[1])
+        self.axes_[1].set_xscale(xscale)
+        self.axes_[1].xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        self.axes_[1].set(xlabel="iteration")
+        return self
+
+    def _draw_sparsity(self, ax: Any) -> None:
+        """Steps, since pruning takes whole weights, with the first and last number."""
+        self.sparsity_lines_ = {}
+        curves = [("weights", self.n_weights, "-"), ("components", self.n_components, "--")]
+        for (name, values, style), color in zip(curves, ("black", CLASS_COLORS[1]), strict=True):
+            label = f"{name} ({values[0]} \N{RIGHTWARDS ARROW} {values[-1]})"
+            (line,) = ax.step(
+                self.iteration, values, where="post", color=color, ls=style, lw=1.8, label=label
+            )
+            self.sparsity_lines_[name] = line
+        empty = min(self.n_weights.min(), self.n_components.min()) < 1
+        ax.set_yscale("symlog" if empty else "log")  # a logarithm has no place for none
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.set(ylabel="number left")
+        ax.legend(frameon=False)
+
+    def _draw_objectives(self, ax: Any) -> None:
+        self.objective_lines_ = {}
+        curves = [
+            ("log likelihood", self.log_likelihood, CLASS_COLORS[0], "-"),
+            ("log posterior", self.log_posterior, CLASS_COLORS[2], (0, (5, 1.5))),
+            ("log evidence", self.log_evidence, "black", (0, (1.5, 1.2))),
+        ]
+        for name, values, color, style in curves:
+            (line,) = ax.plot(self.iteration, values, color=color, ls=style, lw=1.8, label=name)
+            self.objective_lines_[name] = line
+        ax.set(ylabel="nats")
+        self.legend_ = ax.legend(frameon=False)
