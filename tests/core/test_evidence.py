@@ -17,8 +17,9 @@ from sdgm.core.evidence import (
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import log_posterior, robust_precision_cholesky
+from sdgm.core.newton import log_posterior
 from sdgm.core.objective import derivatives_of_rows
+from sdgm.core.precision import DensePrecision
 from tests.reference.problems import FORMS, Problem, random_problem
 
 # explicit features have exact factors; rbf is factorised to 1e-8
@@ -30,13 +31,13 @@ FEW_AND_MANY = pytest.mark.parametrize("kept", [0.15, 0.9], ids=["few", "many"])
 EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 
 
-def curvature_and_cholesky(problem: Problem) -> tuple[FloatArray, FloatArray]:
+def precision_of(problem: Problem) -> DensePrecision:
     here = derivatives_of_rows(problem.rows, problem.mixture(), None, problem.whitening)
-    return here.curvature, robust_precision_cholesky(here.curvature)
+    return DensePrecision.from_curvature(here.curvature)
 
 
 def gamma_of(problem: Problem) -> FloatArray:
-    return well_determined(problem.whitening, *curvature_and_cholesky(problem))
+    return well_determined(problem.whitening, precision_of(problem))
 
 
 def test_cases_cover_more_weights_than_rank_and_fewer() -> None:
@@ -78,7 +79,7 @@ def test_well_determined_is_not_negative_by_rounding() -> None:
     whitening = random_problem(0, "full").whitening
     m = whitening.L.shape[1]
     curvature = np.diag(np.linspace(-1e-17, 1e-17, m))
-    gamma = well_determined(whitening, curvature, np.eye(m))
+    gamma = well_determined(whitening, DensePrecision(curvature, np.eye(m)))
     np.testing.assert_allclose(gamma, np.diag(curvature).clip(0.0), atol=1e-30)
 
 
@@ -97,8 +98,7 @@ def test_well_determined_keeps_its_digits_for_weights_about_to_die() -> None:
 @EVERY_FORM
 def test_covariance_of_the_weights_equals_the_dense_inverse(form: str, kept: float) -> None:
     problem = random_problem(1, form, kept=kept)
-    _, cholesky = curvature_and_cholesky(problem)
-    Lambda = weight_covariance(problem.whitening, cholesky)
+    Lambda = weight_covariance(problem.whitening, precision_of(problem).cholesky)
     root = np.sqrt(problem.state.alpha)  # in units of the prior's deviations
     expected = np.linalg.inv(problem.precision(problem.state.w))
     np.testing.assert_allclose(
@@ -122,8 +122,8 @@ def test_log_evidence_equals_the_laplace_approximation_in_the_weights(
     # the most probable weights with these scores, so that both penalties are the same
     w = problem.whitening.to_w(problem.theta)
     here = derivatives_of_rows(problem.rows, problem.mixture(), None, problem.whitening)
-    cholesky = robust_precision_cholesky(here.curvature)
-    value = log_evidence(log_posterior(here.fit, problem.theta, complete=True), cholesky)
+    precision = DensePrecision.from_curvature(here.curvature)
+    value = log_evidence(log_posterior(here.fit, problem.theta, complete=True), precision)
     alpha = problem.state.alpha
     # J + ln N(w | 0, A^-1) + ln N(w | w, Lambda)^-1: the powers of 2 pi cancel
     expected = (

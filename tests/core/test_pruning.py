@@ -342,7 +342,7 @@ def test_reference_component_keeps_the_evidence_of_two_components() -> None:
             tol=1e-14,
             r_from=None,
         )
-        return log_evidence(log_posterior(mode.fit, mode.theta, complete=True), mode.cholesky)
+        return log_evidence(log_posterior(mode.fit, mode.theta, complete=True), mode.precision)
 
     relative = replace(problem, state=relative_to_one_component(problem.state))
     assert relative.state.n_weights == 6 < problem.state.n_weights

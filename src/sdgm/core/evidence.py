@@ -6,36 +6,32 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.precision import Precision
 from sdgm.core.whitening import Whitening
 
 
-def well_determined(
-    whitening: Whitening, curvature: FloatArray, cholesky: FloatArray
-) -> FloatArray:
+def well_determined(whitening: Whitening, precision: Precision) -> FloatArray:
     """``1 - alpha_h lambda_h`` of every active weight, between zero and one: (n_active,).
 
-    MacKay's gamma is ``q_h' (I - V) q_h`` with V the inverse of ``I + curvature``. Written as
-    ``I - V = V curvature`` it does not cancel for the weights that are about to die.
+    MacKay's gamma is ``q_h' (I - V) q_h`` with V the inverse of the precision.
     """
-    shrinkage, _ = lapack.dpotrs(cholesky, curvature, lower=1)
     if whitening.is_diagonal:
-        gamma = np.diagonal(shrinkage).copy()
+        gamma = precision.shrinkage_diagonal()
     else:
+        blocks = precision.shrinkage(whitening.coordinates)
         gamma = np.concatenate(
             [
-                np.diagonal(shrinkage[coords, coords])
-                if Q is None
-                else ((Q @ shrinkage[coords, coords]) * Q).sum(axis=1)
-                for coords, _, Q in whitening.blocks()
+                np.diagonal(block) if Q is None else ((Q @ block) * Q).sum(axis=1)
+                for block, Q in zip(blocks, whitening.Q, strict=True)
             ]
         )
     # rounding may leave a tiny negative value, whose alpha would be negative
     return np.clip(gamma, 0.0, 1.0)
 
 
-def log_evidence(log_posterior: float, cholesky: FloatArray) -> float:
+def log_evidence(log_posterior: float, precision: Precision) -> float:
     """Laplace approximation ``J - |theta|^2 / 2 - log det(precision) / 2``."""
-    return log_posterior - float(np.log(cholesky.diagonal()).sum())
+    return log_posterior - precision.half_log_det
 
 
 def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:

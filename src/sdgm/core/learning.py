@@ -15,15 +15,10 @@ from sdgm.core.evidence import (
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import (
-    NumericalTrouble,
-    System,
-    log_posterior,
-    maximize_over_w,
-    robust_precision_cholesky,
-)
+from sdgm.core.newton import System, log_posterior, maximize_over_w
 from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
 from sdgm.core.options import Options
+from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
 from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
@@ -89,7 +84,7 @@ def learn(
             w = whitening.to_w(mode.theta)
 
             # Lambda_diag, alpha, pi
-            gamma = well_determined(whitening, mode.curvature, mode.cholesky)
+            gamma = well_determined(whitening, mode.precision)
             alpha, remove = next_alpha(state, w, gamma, mode.gain, Rt.shape[1], options)
             r_sum = mode.fit.r_sum if options.em_gradient else current_r_sum(rows, mode.mixture)
             pi = updated_pi(r_sum, state.component_class, class_share)
@@ -171,7 +166,7 @@ def describe(
         iteration=iteration,
         log_posterior=log_posterior(mode.fit, mode.theta, complete=False),
         log_likelihood=mode.fit.log_likelihood,
-        log_evidence=log_evidence(expected_log_posterior, mode.cholesky),
+        log_evidence=log_evidence(expected_log_posterior, mode.precision),
         n_weights=state.n_weights,
         n_components=state.n_components,
         alpha_change=change,

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Fit, Mixture, derivatives_of_rows
+from sdgm.core.objective import Fit, Mixture, derivatives_of_rows, row_space_derivatives
+from sdgm.core.precision import (
+    DensePrecision,
+    NumericalTrouble,
+    Precision,
+    RowSpacePrecision,
+    precision_cholesky,
+)
 from sdgm.core.rows import Rows
 from sdgm.core.whitening import Whitening
 
-
-class NumericalTrouble(ArithmeticError):
-    """The posterior precision could not be factorised, whatever was added to its diagonal."""
-
-
-# multiples of the largest entry, added to the diagonal in turn when the Cholesky factorisation
-# fails, which happens when an alpha near zero makes a whitened column huge
-JITTER_LADDER = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30
+# coordinates up to which the observed information is formed although there are fewer rows
+MAX_OBSERVED = 1000
 # relative loss of the objective that counts as rounding, not as a failed step
 ROUNDING = 1e-12
 
@@ -37,9 +36,8 @@ class System(NamedTuple):
     mixture : Mixture
         The same point in the coordinates of Z.
     fit : Fit
-    curvature, cholesky : (m, m) arrays
-        Curvature of J, and the Cholesky factor of the precision ``I + curvature`` in the lower
-        triangle.
+    precision : Precision
+        ``I`` and the curvature of J.
     direction : (m,) array
         Newton step.
     gain : float
@@ -49,8 +47,7 @@ class System(NamedTuple):
     theta: FloatArray
     mixture: Mixture
     fit: Fit
-    curvature: FloatArray
-    cholesky: FloatArray
+    precision: Precision
     direction: FloatArray
     gain: float
 
@@ -58,38 +55,6 @@ class System(NamedTuple):
 def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
     """``J - |theta|^2 / 2``, or with the observed log likelihood in place of J."""
     return (fit.J if complete else fit.log_likelihood) - 0.5 * float(theta @ theta)
-
-
-def precision_cholesky(curvature: FloatArray) -> FloatArray | None:
-    """Cholesky factor of ``I + curvature`` in the lower triangle, or None if there is none."""
-    precision = curvature.copy(order="F")
-    precision.ravel(order="K")[:: len(precision) + 1] += 1.0
-    factor, info = lapack.dpotrf(precision, lower=1, clean=0, overwrite_a=1)
-    # LAPACK lets NaN and infinity pass; they always reach the diagonal
-    return factor if info == 0 and math.isfinite(factor.trace()) else None
-
-
-def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:
-    """Cholesky factor of ``I + curvature``, climbing the jitter ladder when needed."""
-    factor = precision_cholesky(curvature)
-    if factor is not None:
-        return factor
-    largest = float(np.abs(curvature).max())
-    if np.isfinite(largest):
-        for jitter in JITTER_LADDER:
-            factor = precision_cholesky(curvature + jitter * largest * np.eye(len(curvature)))
-            if factor is not None:
-                return factor
-        # rounding of entries that cancelled can be larger than any that is left: drop what is
-        # negative of the curvature, which in exact arithmetic has no such part
-        eigenvalues, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
-        factor = precision_cholesky((vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T)
-        if factor is not None:
-            return factor
-    raise NumericalTrouble(
-        "the posterior precision of the weights cannot be factorised (largest entry "
-        f"{largest:.3g}); standardise the inputs or lower the kernel scale"
-    )
 
 
 def newton_system(
@@ -115,18 +80,26 @@ def newton_system(
         makes the log likelihood the objective and the step one of the EM gradient algorithm.
     observed : bool
         Step with the observed information, where it is positive definite, instead of the complete
-        one: Newton's method proper on the log likelihood, without the slow tail of EM.
+        one: Newton's method proper on the log likelihood, without the slow tail of EM. Not with
+        many coordinates and fewer rows.
     """
-    here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
-    cholesky = robust_precision_cholesky(here.curvature)
-    factor = cholesky
-    if here.missing is not None:
-        observed_factor = precision_cholesky(here.curvature - here.missing)
-        factor = cholesky if observed_factor is None else observed_factor
-    grad = here.grad - theta
-    direction, _ = lapack.dpotrs(factor, grad, lower=1)
+    few_rows = len(rows) < len(theta)
+    if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
+        fit, grad, Gt, P_cm = row_space_derivatives(rows, mixture, r_from, whitening)
+        precision: Precision = RowSpacePrecision.from_rows(Gt, P_cm, whitening.coordinates)
+        grad -= theta
+        direction = precision.solve(grad)
+    else:
+        here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
+        fit, grad = here.fit, here.grad - theta
+        precision = DensePrecision.from_curvature(here.curvature)
+        factor = None if here.missing is None else precision_cholesky(here.curvature - here.missing)
+        if factor is None:
+            direction = precision.solve(grad)
+        else:
+            direction, _ = lapack.dpotrs(factor, grad, lower=1)
     gain = 0.5 * float(grad @ direction)
-    return System(theta, mixture, here.fit, here.curvature, cholesky, direction, gain)
+    return System(theta, mixture, fit, precision, direction, gain)
 
 
 def maximize_over_w(

@@ -144,6 +144,26 @@ def derivatives_of_rows(
     return rows.total(of_block, L.shape[1])
 
 
+def row_space_derivatives(
+    rows: Rows, mixture: Mixture, r_from: Mixture | None, whitening: Whitening
+) -> tuple[Fit, FloatArray, FloatArray, FloatArray]:
+    """Fit and gradient of few rows, and in place of the curvature what it is made of.
+
+    Returns
+    -------
+    fit : Fit
+    grad : (m,) array
+    Gt : (m, N) array
+        Whitened columns, transposed, times the root of the sample weights.
+    P_cm : (K, N) array
+    """
+    P_cm, r, fit = _block(rows, mixture, r_from)
+    Gt = whitening.L.T @ rows.Z.T  # (m, N)
+    residual = rows.weighted(r - P_cm)  # (K, N)
+    grad = np.concatenate([Gt[k] @ e for k, e in zip(whitening.coordinates, residual, strict=True)])
+    return fit, grad, rows.root_weighted(Gt), P_cm
+
+
 def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArray:
     """``blockdiag_k(G_k' diag(P_k) G_k) - U'U`` with ``U = [P_k * G_k]_k``: (m, m).
 

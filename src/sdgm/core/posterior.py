@@ -43,7 +43,8 @@ def class_log_posterior(
     for c in range(n_classes):
         own = log_P_cm[:, starts[c] : starts[c + 1]]
         log_P_c[:, c] = own[:, 0] if own.shape[1] == 1 else log_sum_exp(own)
-    return log_P_c
+    # a sum of rounded probabilities may be just above one
+    return np.minimum(log_P_c, 0.0, out=log_P_c)
 
 
 # below this, a sum of exponentials relative to the largest has lost digits to underflow

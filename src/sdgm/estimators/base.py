@@ -26,8 +26,8 @@ from sdgm.core.initialization import (
     initial_state,
 )
 from sdgm.core.learning import Result, class_shares, laplace_covariance, learn
-from sdgm.core.newton import NumericalTrouble
 from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
+from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.parameters import (
@@ -373,10 +373,11 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         return "divide the kernel by a number" if self._is_precomputed() else "use standardize=True"
 
     def _require_newton_memory(self, design: Design, n_components: IntArray) -> None:
-        """Refuse a Newton matrix that does not fit."""
+        """Refuse a Newton matrix that does not fit; with few rows there is one per component."""
         rank = min(design.Rt.shape)
+        size = float(n_components.sum()) * rank
         require_memory(
-            NEWTON_COPIES * 8 * (float(n_components.sum()) * rank) ** 2,
+            NEWTON_COPIES * 8 * size * min(size, len(design.Z)),
             f"The Newton matrix of {n_components.sum()} components x {rank} columns",
             self._smaller_newton_matrix,
         )
