@@ -2,6 +2,7 @@
 
 from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.dual import KernelSDGMClassifier
+from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
@@ -11,6 +12,7 @@ __all__ = [
     "ComponentsReducedWarning",
     "DiscriminativeGMMClassifier",
     "KernelSDGMClassifier",
+    "MixtureOfGPsClassifier",
     "NumericalTroubleWarning",
     "RVMClassifier",
     "SDGMClassifier",

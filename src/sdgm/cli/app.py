@@ -8,7 +8,9 @@ import typer
 
 from sdgm import __version__
 from sdgm.cli.console import console
+from sdgm.cli.data import data
 from sdgm.cli.demo import demo
+from sdgm.cli.reproduce import reproduce
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,3 +44,5 @@ app.command(
     epilog="Examples:  [bold]sdgm demo[/bold]   "
     "[bold]sdgm demo --preset fast --seed 1 --output boundary.svg[/bold]"
 )(demo)
+app.add_typer(data, name="data")
+app.add_typer(reproduce, name="reproduce")

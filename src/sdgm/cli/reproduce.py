@@ -1,0 +1,172 @@
+"""``sdgm reproduce``: the paper's experiments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from sdgm.cli.console import console, error_console, friendly_errors
+from sdgm.experiments.appendix_b import run_appendix_b
+from sdgm.experiments.cells import Key
+from sdgm.experiments.table1 import Protocol, run_table1
+
+reproduce = typer.Typer(
+    no_args_is_help=True,
+    help="Reproduce the paper's stand-alone experiments: tables and figures into a folder.",
+    epilog="Examples:  [bold]sdgm reproduce table1 --jobs 2[/bold]   "
+    "[bold]sdgm reproduce figure training[/bold]   [bold]sdgm reproduce all --quick[/bold]",
+)
+
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder to write to; finished cells there are kept."
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**31, metavar="N", help="Seed of starts, folds and drawn rows.")
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="A small part, to see that it works; not a result.")
+]
+Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Processes to run side by side.")]
+Protocols = Annotated[
+    list[Protocol],
+    typer.Option(
+        "--protocol",
+        "-p",
+        help="Splits: the first ten, all distinct ones of Banana, 100 own ones. May be repeated.",
+    ),
+]
+DEFAULT_OUTPUT = Path("sdgm-results")
+DEFAULT_JOBS = os.cpu_count() or 1
+
+
+@reproduce.command()
+def table1(
+    protocol: Protocols = [Protocol.TEN],  # noqa: B006 - typer copies it
+    output: Output = DEFAULT_OUTPUT,
+    seed: Seed = 0,
+    quick: Quick = False,
+    jobs: Jobs = DEFAULT_JOBS,
+) -> None:
+    """Table 1: SDGM, GP, MGP, RVM and three more on five benchmark sets."""
+    with friendly_errors(), progress_bars() as bar:
+        paths = run_table1(
+            output,
+            protocols=protocol,
+            seed=seed,
+            quick=quick,
+            jobs=jobs,
+            progress=bar("Table 1"),
+        )
+    print_paths(paths)
+
+
+@reproduce.command("appendix-b")
+def appendix_b(
+    output: Output = DEFAULT_OUTPUT,
+    seed: Seed = 0,
+    quick: Quick = False,
+    jobs: Jobs = DEFAULT_JOBS,
+) -> None:
+    """Appendix B: what becomes of 2, 4, ..., 20 initial components on a checkerboard."""
+    require_matplotlib()
+    with friendly_errors(), progress_bars() as bar:
+        paths = run_appendix_b(
+            output, seed=seed, quick=quick, jobs=jobs, progress=bar("Appendix B")
+        )
+    print_paths(paths)
+
+
+@reproduce.command()
+def figure(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="boundaries, training, position or prior.")
+    ],
+    output: Output = DEFAULT_OUTPUT,
+    seed: Seed = 0,
+    quick: Quick = False,
+) -> None:
+    """One figure: boundaries, training, position or prior."""
+    require_matplotlib()
+    from sdgm.experiments.reproduction import FigureName, draw_figure
+
+    known = [str(each) for each in FigureName]
+    if name not in known:
+        raise typer.BadParameter(f"there is no figure {name!r}; choose from {', '.join(known)}.")
+    with friendly_errors(), console.status(f"Drawing {name}"):
+        paths = draw_figure(name, output, seed=seed, quick=quick)
+    print_paths(paths)
+
+
+@reproduce.command("all")
+def everything(
+    protocol: Protocols = [Protocol.TEN],  # noqa: B006 - typer copies it
+    output: Output = DEFAULT_OUTPUT,
+    seed: Seed = 0,
+    quick: Quick = False,
+    jobs: Jobs = DEFAULT_JOBS,
+) -> None:
+    """All of it, and one REPORT.md."""
+    require_matplotlib()
+    from sdgm.experiments.reproduction import run_all
+
+    with friendly_errors(), progress_bars() as bar:
+        report = run_all(
+            output, protocols=protocol, seed=seed, quick=quick, jobs=jobs, progress=bar
+        )
+    print_paths([report])
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str], Callable[[int, int, Key | None], None]]]:
+    """Bars on the terminal, one per part, for as long as the block runs."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[dim]{task.fields[last]}[/dim]"),
+    )
+    with Progress(*columns, console=error_console) as bars:
+
+        def bar(part: str) -> Callable[[int, int, Key | None], None]:
+            task = bars.add_task(part, total=None, last="")
+
+            def tell(done: int, total: int, key: Key | None) -> None:
+                last = "" if key is None else " ".join(str(value) for value in key.values())
+                bars.update(task, completed=done, total=total, last=escape(last))
+
+            return tell
+
+        yield bar
+
+
+def require_matplotlib() -> None:
+    """End with one sentence where pictures cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        with friendly_errors():
+            raise ValueError('pictures need matplotlib: pip install "sdgm[plot]".')
+
+
+def print_paths(paths: Sequence[Path]) -> None:
+    """What was written."""
+    for path in paths:
+        console.print(f"wrote [bold]{escape(str(path))}[/bold]", soft_wrap=True)
