@@ -124,6 +124,6 @@ def test_posteriors_are_column_major_for_scores_that_are() -> None:
 def test_no_probability_of_a_class_is_above_one() -> None:
     # rounding of the sum over its components would put some above, and log_loss refuses those
     logits = np.random.default_rng(0).uniform(-3.0, 3.0, size=(2000, 6))
-    logits[:, 3:] += 30.0
+    logits[:, 3:] += 40.0
     log_P_c = class_log_posterior(component_log_posterior(logits), COMPONENT_CLASS, N_CLASSES)
     assert log_P_c.max() == 0.0
