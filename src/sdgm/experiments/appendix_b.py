@@ -29,6 +29,7 @@ from sdgm.core.options import Preset
 from sdgm.datasets import Dataset, make_checkerboard
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.experiments.cells import Key, Progress, Record, run_cells
+from sdgm.experiments.figures.files import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,10 +102,6 @@ def run_appendix_b(
     -------
     paths : list of Path
         ``appendix-b.md``, ``.csv``, ``.png``, ``.svg``, then the boundaries as ``.png``, ``.svg``.
-
-    Examples
-    --------
-    >>> paths = run_appendix_b(Path("results"), quick=True)  # doctest: +SKIP
     """
     import sdgm.plotting  # noqa: F401 - if matplotlib is missing, say so first
 
@@ -120,9 +117,14 @@ def run_appendix_b(
     markdown, table = folder / f"{NAME}.md", folder / f"{NAME}.csv"
     markdown.write_text(as_markdown(records), encoding="utf-8")
     write_csv(records, table)
-    curves = saved(draw_curves(records), folder / NAME)
-    boundaries = draw_boundaries(presets, sorted({*DRAWN_INITIAL} & {*initial}), seed)
-    return [markdown, table, *curves, *saved(boundaries, folder / f"{NAME}-boundaries")]
+    curves = save_picture(draw_curves(records), folder / NAME, dpi=PICTURE_DPI, tight=True)
+    boundaries = save_picture(
+        draw_boundaries(presets, sorted({*DRAWN_INITIAL} & {*initial}), seed),
+        folder / f"{NAME}-boundaries",
+        dpi=PICTURE_DPI,
+        tight=True,
+    )
+    return [markdown, table, *curves, *boundaries]
 
 
 def rows_and_model(
@@ -386,14 +388,3 @@ def draw_boundaries(presets: Sequence[str], initial: Sequence[int], seed: int) -
     names = [handle.get_label().partition(" (")[0] for handle in handles]
     figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
     return figure
-
-
-def saved(figure: Figure, stem: Path) -> list[Path]:
-    """Write a picture as PNG and SVG; the same picture gives the same file."""
-    from matplotlib import rc_context
-
-    paths = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
-    with rc_context({"svg.hashsalt": NAME, "savefig.bbox": "tight", "savefig.dpi": PICTURE_DPI}):
-        figure.savefig(paths[0])
-        figure.savefig(paths[1], metadata={"Date": None})
-    return paths

@@ -55,7 +55,10 @@ def draw_figure(
 
     Examples
     --------
-    >>> draw_figure("prior", Path("figures"))  # doctest: +SKIP
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in draw_figure("prior", Path(folder), quick=True)]
+    ['prior.png', 'prior.svg']
     """
     folder.mkdir(parents=True, exist_ok=True)
     return FIGURES[FigureName(name)][1](folder, seed=seed, quick=quick)
@@ -84,10 +87,6 @@ def run_all(
     Returns
     -------
     report : Path
-
-    Examples
-    --------
-    >>> run_all(Path("results"), quick=True)  # doctest: +SKIP
     """
 
     def told(part: str) -> Progress | None:

@@ -23,6 +23,7 @@ from sdgm.core.options import Preset
 from sdgm.datasets import Dataset
 from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.experiments.demo import COMPONENTS_PER_CLASS, fit_and_measure, ripley
+from sdgm.experiments.figures.files import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +81,6 @@ def draw_boundaries(folder: Path, *, seed: int = 0, quick: bool = False) -> list
     >>> draw_boundaries(Path("figures"))  # doctest: +SKIP
     [PosixPath('figures/boundaries.png'), PosixPath('figures/boundaries.svg')]
     """
-    from matplotlib import rc_context
-
     data = ripley(seed)
     figure = boundaries_figure(
         data,
@@ -90,12 +89,7 @@ def draw_boundaries(folder: Path, *, seed: int = 0, quick: bool = False) -> list
         grid=QUICK_GRID if quick else GRID,
     )
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    png, svg = folder / f"{NAME}.png", folder / f"{NAME}.svg"
-    figure.savefig(png, dpi=DPI)
-    with rc_context({"svg.hashsalt": NAME}):  # the same picture is the same file
-        figure.savefig(svg, dpi=DPI, metadata={"Date": None})
-    return [png, svg]
+    return save_picture(figure, folder / NAME, dpi=DPI)
 
 
 def fitted_panels(data: Dataset, seed: int, *, quick: bool) -> list[Panel]:

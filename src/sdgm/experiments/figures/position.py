@@ -16,6 +16,7 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
+from sdgm.experiments.figures.files import save_picture
 from sdgm.plotting import CLASS_COLORS
 
 # after sdgm.plotting, which says which extra is missing
@@ -156,11 +157,7 @@ def draw_position(folder: Path, *, seed: int = 0, quick: bool = False) -> list[P
     for box in BOXES:
         draw_box(ax, box)
     draw_legend(ax, width)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "position.png", folder / "position.svg"]
-    for path in paths:
-        figure.savefig(path, dpi=DPI / 2 if quick else DPI)
-    return paths
+    return save_picture(figure, folder / "position", dpi=DPI / 2 if quick else DPI)
 
 
 def arrows() -> list[tuple[Box, Box, str]]:

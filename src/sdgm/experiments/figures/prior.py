@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sdgm._typing import FloatArray
+from sdgm.experiments.figures.files import save_picture
 from sdgm.plotting import CLASS_COLORS, DASHES, FRAME_COLOR
 
 # after sdgm.plotting, which says which extra is missing
@@ -66,11 +67,7 @@ def draw_prior(folder: Path, *, seed: int = 0, quick: bool = False) -> list[Path
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[:].set_color(FRAME_COLOR)
         ax.tick_params(color=FRAME_COLOR, labelsize=8)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "prior.png", folder / "prior.svg"]
-    for path in paths:
-        figure.savefig(path, dpi=DPI)
-    return paths
+    return save_picture(figure, folder / "prior", dpi=DPI)
 
 
 def prior_density(w: FloatArray, alpha: float) -> FloatArray:

@@ -23,6 +23,7 @@ from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.state import Record, State
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.experiments.demo import COMPONENTS_PER_CLASS, ripley
+from sdgm.experiments.figures.files import save_picture
 from sdgm.plotting import CLASS_COLORS, COMPONENT_DASHES, FRAME_COLOR, BoundaryDisplay
 
 # after sdgm.plotting, which says which extra is missing
@@ -163,14 +164,12 @@ def draw_training(folder: Path, *, seed: int = 0, quick: bool = False) -> list[P
     ['training.png', 'training.svg', 'training.gif']
     """
     training = learned(seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    still, vector, film = (folder / f"training{suffix}" for suffix in (".png", ".svg", ".gif"))
     figure = snapshots_figure(training, grid_resolution=60 if quick else 240)
-    for path in still, vector:
-        figure.savefig(path, dpi=DPI / 2 if quick else DPI)
+    pictures = save_picture(figure, folder / "training", dpi=DPI / 2 if quick else DPI)
+    film = folder / "training.gif"
     iterations = film_iterations(len(training.records), 6 if quick else FILM_FRAMES)
     write_film(film, film_frames(training, iterations, grid_resolution=60 if quick else 160))
-    return [still, vector, film]
+    return [*pictures, film]
 
 
 def learned(seed: int) -> Training:
