@@ -17,11 +17,17 @@ def column(method: str, field: str) -> dict[str, float]:
     return {data: getattr(row[method], field) for data, row in TABLE1.items()}
 
 
-@pytest.mark.parametrize("field", ["error", "weights"])
-@pytest.mark.parametrize("method", TABLE1_NORMALIZED)
+# all but the weights of MGP, which follow only up to the rounding of the rows above
+EXACT = [
+    (method, field)
+    for method in TABLE1_NORMALIZED
+    for field in ("error", "weights")
+    if (method, field) != ("mgp", "weights")
+]
+
+
+@pytest.mark.parametrize(("method", "field"), EXACT)
 def test_the_last_row_follows_from_the_rows_above_it(method: str, field: str) -> None:
-    if (method, field) == ("mgp", "weights"):
-        pytest.skip("printed from numbers that were not rounded; the next test has it")
     ours = normalized_mean(column(method, field), column("sdgm", field))
     assert f"{ours:.2f}" == f"{getattr(TABLE1_NORMALIZED[method], field):.2f}"
 

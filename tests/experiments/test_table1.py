@@ -101,9 +101,6 @@ def test_a_record_can_be_kept_and_its_numbers_are_in_range(method: str) -> None:
     assert (record["n_train"], record["n_test"]) == (60, 40)
 
 
-@pytest.mark.xfail(
-    raises=ValueError, reason="Brier score and calibration error are not told the labels"
-)
 def test_test_rows_of_one_class_only_can_be_measured() -> None:
     train, test = DATA.splits[0]
     one_class = test[DATA.y[test] == 1]
@@ -272,9 +269,6 @@ def test_a_missing_file_is_named_before_anything_is_computed(
     assert cells.seen == [] and not (tmp_path / "new").exists()
 
 
-@pytest.mark.xfail(
-    raises=MissingDataError, reason="the files of all sets are asked for, whatever the protocol"
-)
 def test_a_protocol_needs_the_files_of_its_own_sets_only(
     cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +283,6 @@ def test_a_protocol_needs_the_files_of_its_own_sets_only(
     run_table1(tmp_path, protocols=[Protocol.DISTINCT])
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="splits of a protocol named twice count twice")
 def test_a_protocol_named_twice_is_run_once(cells: Cells, tmp_path: Path) -> None:
     _, once = run_table1(tmp_path / "once", protocols=[Protocol.DISTINCT])
     cells.seen.clear()

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.mixture import GaussianMixture
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray
@@ -67,6 +68,7 @@ class GaussianMixtureBayesClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_.tolist()[0]!r}.")
@@ -121,4 +123,5 @@ class GaussianMixtureBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : array of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        P_c = self.predict_proba(X)
+        return self.classes_[P_c.argmax(axis=1)]

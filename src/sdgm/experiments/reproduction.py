@@ -128,9 +128,6 @@ def report_lines(
         yield f"![{title}]({shown.name})\n"
     yield lowered(table1)
     yield lowered(appendix_b[0])
-    for picture in appendix_b:
-        if picture.suffix == ".png":
-            yield f"![Appendix B]({picture.name})\n"
 
 
 def lowered(page: Path) -> str:

@@ -97,12 +97,9 @@ def run_table1(
     paths : list of Path
         ``table1.md`` and ``table1.csv``.
     """
-    keys = [
-        key
-        for protocol in protocols
-        for key in cell_keys(Protocol(protocol), seed=seed, quick=quick)
-    ]
-    for name in DATA:  # before hours of work, say which file is missing
+    wanted = list(dict.fromkeys(map(Protocol, protocols)))
+    keys = [key for protocol in wanted for key in cell_keys(protocol, seed=seed, quick=quick)]
+    for name in {str(key["data"]) for key in keys}:  # say at once which file is missing
         dataset(name, Protocol.TEN, seed)
     begin = perf_counter()
     # the slowest first, so that no process is left alone with them in the end
@@ -111,7 +108,7 @@ def run_table1(
     return write_page(
         folder / NAME,
         records,
-        {protocol: PLANS[protocol].title for protocol in map(Protocol, protocols)},
+        {protocol: PLANS[protocol].title for protocol in wanted},
         seed=seed,
         quick=quick,
         jobs=jobs,
@@ -177,8 +174,8 @@ def measured(data: Dataset, split: int, method: str, *, seed: int, quick: bool) 
     return {
         "error": float(np.mean(predicted != y_test)),
         "log_loss": float(log_loss(y_test, P, labels=model.classes_)),
-        "brier": brier_score(y_test, P),
-        "ece": expected_calibration_error(y_test, P),
+        "brier": brier_score(y_test, P, labels=model.classes_),
+        "ece": expected_calibration_error(y_test, P, labels=model.classes_),
         "n_initial": int(n_initial),
         "n_weights": int(n_weights),
         "fit_seconds": fit_seconds,

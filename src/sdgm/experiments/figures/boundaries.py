@@ -75,11 +75,6 @@ def draw_boundaries(folder: Path, *, seed: int = 0, quick: bool = False) -> list
     Returns
     -------
     files : list of Path
-
-    Examples
-    --------
-    >>> draw_boundaries(Path("figures"))  # doctest: +SKIP
-    [PosixPath('figures/boundaries.png'), PosixPath('figures/boundaries.svg')]
     """
     data = ripley(seed)
     figure = boundaries_figure(
