@@ -22,6 +22,12 @@ from sdgm.experiments.generative import (
 from tests.estimators.problems import own_warnings_allowed
 
 X, Y, X_TEST, Y_TEST = make_ripley().split()
+
+
+def check_name(value: Any) -> str:
+    return getattr(getattr(value, "func", value), "__name__", type(value).__name__)
+
+
 # scikit-learn's mixtures start from k-means, which takes numpy arrays only
 CHECKS = [
     (estimator, check)
@@ -58,7 +64,7 @@ def density(mixture: GaussianMixture, x: Any) -> float:
     )
 
 
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=check_name)
 def test_passes_the_battery(estimator: BaseEstimator, check: Any) -> None:
     with own_warnings_allowed():
         check(estimator)

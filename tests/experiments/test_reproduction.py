@@ -110,10 +110,10 @@ def test_headings_of_the_pages_are_one_level_lower(parts: Parts, tmp_path: Path)
 
 
 def test_options_reach_every_part(parts: Parts, tmp_path: Path) -> None:
-    run_all(tmp_path, protocols=[Protocol.DISTINCT], seed=7, quick=True, jobs=3)
+    run_all(tmp_path, protocols=[Protocol.DISTINCT], own_splits=5, seed=7, quick=True, jobs=3)
     common = {"seed": 7, "quick": True}
     assert parts.options == {
-        "table1.md": {"protocols": [Protocol.DISTINCT], "jobs": 3, **common},
+        "table1.md": {"protocols": [Protocol.DISTINCT], "own_splits": 5, "jobs": 3, **common},
         "appendix-b.md": {"jobs": 3, **common},
         **{f"{name}.png": common for name in FigureName},
     }

@@ -258,15 +258,26 @@ def test_another_seed_and_a_quick_run_are_other_cells(cells: Cells, tmp_path: Pa
 def test_a_missing_file_is_named_before_anything_is_computed(
     cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows = redrawn(DATA, 3, n_train=60)
+
     def dataset(name: str, *_: object) -> Dataset:
         if name == "banana":
             raise MissingDataError("banana.npz", "it", tmp_path)
-        return DATA
+        return rows
 
     monkeypatch.setattr(table1, "dataset", dataset)
     with pytest.raises(MissingDataError, match="banana"):
         run_table1(tmp_path / "new")
     assert cells.seen == [] and not (tmp_path / "new").exists()
+
+
+def test_too_few_splits_are_named_before_anything_is_computed(
+    cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table1, "dataset", lambda name, *_: DATA)
+    with pytest.raises(ValueError, match=r"has 1 splits.*'ten' needs 3; get the others"):
+        run_table1(tmp_path / "new")
+    assert cells.seen == []
 
 
 def test_a_protocol_needs_the_files_of_its_own_sets_only(

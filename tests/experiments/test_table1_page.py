@@ -104,7 +104,7 @@ def test_without_overlap_the_test_is_the_paired_t_test(difference: list[float]) 
 
 
 @given(difference=DIFFERENCES, n_train=st.integers(10, 500), n_test=st.integers(1, 5000))
-def test_the_corrected_test_is_the_formula_of_nadeau_and_bengio(
+def test_the_corrected_test_is_the_formula_of_nadeau_and_bengio_for_small_test_parts(
     difference: list[float], n_train: int, n_test: int
 ) -> None:
     d = np.array(difference)
@@ -112,7 +112,9 @@ def test_the_corrected_test_is_the_formula_of_nadeau_and_bengio(
     n = len(d)
     mean = sum(difference) / n
     sample_variance = sum((x - mean) ** 2 for x in difference) / (n - 1)
-    t = mean / np.sqrt((1 / n + n_test / n_train) * sample_variance)
+    # their ratio, and the other way round where the test part is the larger one
+    ratio = n_test / n_train if n_test <= n_train else n_train / n_test
+    t = mean / np.sqrt((1 / n + ratio) * sample_variance)
     # Student's distribution of n - 1 degrees of freedom, by the incomplete beta function
     expected = special.betainc((n - 1) / 2, 0.5, (n - 1) / (n - 1 + t * t))
     p = corrected_t_test(d, n_train, n_test)
@@ -122,8 +124,8 @@ def test_the_corrected_test_is_the_formula_of_nadeau_and_bengio(
 
 
 def test_the_corrected_test_on_numbers_worked_out_by_hand() -> None:
-    # mean 0.02, sample variance 0.0002, n = 3, n_test / n_train = 2: t^2 = 0.0004 / (0.0002 * 7/3)
-    t = np.sqrt(6 / 7)
+    # mean 0.02, sample variance 0.0002, n = 3, ratio 1/2: t^2 = 0.0004 / (0.0002 * 5/6)
+    t = np.sqrt(12 / 5)
     beyond, _ = integrate.quad(lambda x: (1 + x * x / 2) ** -1.5 / np.sqrt(8), t, np.inf)
     difference = np.array([0.02, 0.02 + np.sqrt(0.0002), 0.02 - np.sqrt(0.0002)])
     assert corrected_t_test(difference, 100, 200) == pytest.approx(2 * beyond)

@@ -23,7 +23,7 @@ from rich.progress import (
 from sdgm.cli.console import console, error_console, friendly_errors
 from sdgm.experiments.appendix_b import run_appendix_b
 from sdgm.experiments.cells import Key
-from sdgm.experiments.table1 import Protocol, run_table1
+from sdgm.experiments.table1 import OWN_SPLITS, Protocol, run_table1
 
 reproduce = typer.Typer(
     no_args_is_help=True,
@@ -33,9 +33,13 @@ reproduce = typer.Typer(
 )
 
 Output = Annotated[
-    Path,
+    Path | None,
     typer.Option(
-        "--output", "-o", metavar="DIR", help="Folder to write to; finished cells there are kept."
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Folder to write to, where finished cells are kept: sdgm-results, or with --quick "
+        "sdgm-results-quick.",
     ),
 ]
 Seed = Annotated[
@@ -53,23 +57,28 @@ Protocols = Annotated[
         help="Splits: the first ten, all distinct ones of Banana, 100 own ones. May be repeated.",
     ),
 ]
-DEFAULT_OUTPUT = Path("sdgm-results")
+OwnSplits = Annotated[
+    int, typer.Option(min=2, max=OWN_SPLITS, metavar="N", help="How many own splits.")
+]
+RESULTS, QUICK_RESULTS = Path("sdgm-results"), Path("sdgm-results-quick")
 DEFAULT_JOBS = os.cpu_count() or 1
 
 
 @reproduce.command()
 def table1(
     protocol: Protocols = [Protocol.TEN],  # noqa: B006 - typer copies it
-    output: Output = DEFAULT_OUTPUT,
+    own_splits: OwnSplits = OWN_SPLITS,
+    output: Output = None,
     seed: Seed = 0,
     quick: Quick = False,
     jobs: Jobs = DEFAULT_JOBS,
 ) -> None:
-    """Table 1: SDGM, GP, MGP, RVM and three more on five benchmark sets."""
+    """Table 1: SDGM, GP, MGP, RVM and more on five benchmark sets."""
     with friendly_errors(), progress_bars() as bar:
         paths = run_table1(
-            output,
+            folder(output, quick),
             protocols=protocol,
+            own_splits=own_splits,
             seed=seed,
             quick=quick,
             jobs=jobs,
@@ -80,7 +89,7 @@ def table1(
 
 @reproduce.command("appendix-b")
 def appendix_b(
-    output: Output = DEFAULT_OUTPUT,
+    output: Output = None,
     seed: Seed = 0,
     quick: Quick = False,
     jobs: Jobs = DEFAULT_JOBS,
@@ -89,7 +98,7 @@ def appendix_b(
     require_matplotlib()
     with friendly_errors(), progress_bars() as bar:
         paths = run_appendix_b(
-            output, seed=seed, quick=quick, jobs=jobs, progress=bar("Appendix B")
+            folder(output, quick), seed=seed, quick=quick, jobs=jobs, progress=bar("Appendix B")
         )
     print_paths(paths)
 
@@ -99,7 +108,7 @@ def figure(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="boundaries, training, position or prior.")
     ],
-    output: Output = DEFAULT_OUTPUT,
+    output: Output = None,
     seed: Seed = 0,
     quick: Quick = False,
 ) -> None:
@@ -111,14 +120,15 @@ def figure(
     if name not in known:
         raise typer.BadParameter(f"there is no figure {name!r}; choose from {', '.join(known)}.")
     with friendly_errors(), console.status(f"Drawing {name}"):
-        paths = draw_figure(name, output, seed=seed, quick=quick)
+        paths = draw_figure(name, folder(output, quick), seed=seed, quick=quick)
     print_paths(paths)
 
 
 @reproduce.command("all")
 def everything(
     protocol: Protocols = [Protocol.TEN],  # noqa: B006 - typer copies it
-    output: Output = DEFAULT_OUTPUT,
+    own_splits: OwnSplits = OWN_SPLITS,
+    output: Output = None,
     seed: Seed = 0,
     quick: Quick = False,
     jobs: Jobs = DEFAULT_JOBS,
@@ -129,9 +139,20 @@ def everything(
 
     with friendly_errors(), progress_bars() as bar:
         report = run_all(
-            output, protocols=protocol, seed=seed, quick=quick, jobs=jobs, progress=bar
+            folder(output, quick),
+            protocols=protocol,
+            own_splits=own_splits,
+            seed=seed,
+            quick=quick,
+            jobs=jobs,
+            progress=bar,
         )
     print_paths([report])
+
+
+def folder(output: Path | None, quick: bool) -> Path:
+    """Where to write, so that a quick run does not replace results."""
+    return output or (QUICK_RESULTS if quick else RESULTS)
 
 
 @contextmanager

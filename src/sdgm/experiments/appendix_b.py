@@ -30,6 +30,7 @@ from sdgm.datasets import Dataset, make_checkerboard
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.experiments.cells import Key, Progress, Record, run_cells
 from sdgm.experiments.figures.files import save_picture
+from sdgm.experiments.surroundings import surroundings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +116,11 @@ def run_appendix_b(
     ]
     records = run_cells(folder / f"{NAME}.jsonl", keys, measured_cell, jobs=jobs, progress=progress)
     markdown, table = folder / f"{NAME}.md", folder / f"{NAME}.csv"
-    markdown.write_text(as_markdown(records), encoding="utf-8")
+    command = f"sdgm reproduce appendix-b --seed {seed}" + (" --quick" if quick else "")
+    head = f"Written by `{command}`. {surroundings()}."
+    if quick:
+        head += " **A quick run: two repetitions. Not a result.**"
+    markdown.write_text(as_markdown(records, head), encoding="utf-8")
     write_csv(records, table)
     curves = save_picture(draw_curves(records), folder / NAME, dpi=PICTURE_DPI, tight=True)
     boundaries = save_picture(
@@ -133,7 +138,12 @@ def rows_and_model(
     """The rows of a repetition, which all cells of it share, and a model to learn them."""
     state = int(np.random.SeedSequence((seed, repetition)).generate_state(1)[0])
     model = KernelSDGMClassifier(
-        initial // 2, gamma=1.0, standardize=False, preset=preset, random_state=state
+        initial // 2,
+        kernel="poly",
+        gamma=1.0,
+        standardize=False,
+        preset=preset,
+        random_state=state,
     )
     return make_checkerboard(random_state=state), model
 
@@ -290,9 +300,9 @@ def write_csv(records: Sequence[Record], path: Path) -> None:
                 writer.writerow([preset, initial, curves["weights"].values.shape[1], *numbers])
 
 
-def as_markdown(records: Sequence[Record]) -> str:
+def as_markdown(records: Sequence[Record], head: str = "") -> str:
     """The page: a table per preset, the pictures and the claims."""
-    lines = ["# Appendix B: components and weights left, by the number at the start", ""]
+    lines = ["# Appendix B: components and weights left, by the number at the start", "", head, ""]
     for preset, curves in collected(records).items():
         repetitions = curves["weights"].values.shape[1]
         heading = f"Preset `{preset}`, mean ± standard deviation of {repetitions} repetitions:"

@@ -129,7 +129,7 @@ def _computed(
 
 def _one(key: Key, compute: Callable[[Key], Record]) -> tuple[Key, Record]:
     with threadpool_limits(1), warnings.catch_warnings():
-        # what did not converge is said in the record
+        # a record may say what did not converge; lines on the terminal would disturb the progress
         warnings.simplefilter("ignore")
         return key, compute(key)
 

@@ -13,7 +13,7 @@ from sdgm.experiments.figures.position import draw_position
 from sdgm.experiments.figures.prior import draw_prior
 from sdgm.experiments.figures.training import draw_training
 from sdgm.experiments.surroundings import surroundings
-from sdgm.experiments.table1 import Protocol, run_table1
+from sdgm.experiments.table1 import OWN_SPLITS, Protocol, run_table1
 
 
 class FigureName(StrEnum):
@@ -68,6 +68,7 @@ def run_all(
     folder: Path,
     *,
     protocols: Sequence[Protocol] = (Protocol.TEN,),
+    own_splits: int = OWN_SPLITS,
     seed: int = 0,
     quick: bool = False,
     jobs: int = 1,
@@ -78,8 +79,8 @@ def run_all(
     Parameters
     ----------
     folder : Path
-        Where to write; what is finished there is not run again.
-    protocols, seed, quick, jobs :
+        Where to write; cells of tables that are finished there are not run again.
+    protocols, own_splits, seed, quick, jobs :
         As in `run_table1`.
     progress : callable, optional
         Given the name of a part, returns what `run_cells` tells about its finished cells.
@@ -93,7 +94,13 @@ def run_all(
         return None if progress is None else progress(part)
 
     table1 = run_table1(
-        folder, protocols=protocols, seed=seed, quick=quick, jobs=jobs, progress=told("Table 1")
+        folder,
+        protocols=protocols,
+        own_splits=own_splits,
+        seed=seed,
+        quick=quick,
+        jobs=jobs,
+        progress=told("Table 1"),
     )
     appendix_b = run_appendix_b(
         folder, seed=seed, quick=quick, jobs=jobs, progress=told("Appendix B")

@@ -8,6 +8,7 @@ test rows only to predict. Ten splits take about ten minutes on two cores, every
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline
 
 from sdgm.datasets import Dataset, load_ida, load_ripley, redrawn
-from sdgm.experiments.cells import Key, Progress, Record, run_cells
+from sdgm.experiments.cells import Key, Progress, Record, read_records, run_cells
 from sdgm.experiments.methods import METHODS, Situation
 from sdgm.experiments.table1_page import write_page
 from sdgm.metrics import brier_score, expected_calibration_error
@@ -29,6 +30,7 @@ from sdgm.metrics import brier_score, expected_calibration_error
 NAME = "table1"
 DATA = ("ripley", "waveform", "banana", "titanic", "breast_cancer")
 QUICK_SPLITS = 2
+OWN_SPLITS = 100
 
 
 class Protocol(StrEnum):
@@ -60,9 +62,9 @@ PLANS = {
     ),
     Protocol.DISTINCT: Plan("All 80 distinct original splits of Banana", {"banana": 80}),
     Protocol.OWN: Plan(
-        "Own splits, not the published ones, which cannot be had: 100 stratified draws of the "
-        "same sizes",
-        {"waveform": 100, "titanic": 100, "breast_cancer": 100},
+        "Own splits, not the published ones, which cannot be had: stratified draws of the same "
+        "sizes",
+        dict.fromkeys(("waveform", "titanic", "breast_cancer"), OWN_SPLITS),
     ),
 }
 
@@ -71,6 +73,7 @@ def run_table1(
     folder: Path,
     *,
     protocols: Sequence[Protocol] = (Protocol.TEN,),
+    own_splits: int = OWN_SPLITS,
     seed: int = 0,
     quick: bool = False,
     jobs: int = 1,
@@ -83,6 +86,8 @@ def run_table1(
     folder : Path
         Where to keep the cells (``table1.jsonl``) and to write; made if need be.
     protocols : sequence of Protocol, default=("ten",)
+    own_splits : int, default=100
+        How many of the own splits to run; more are shown if they are finished.
     seed : int, default=0
         Of starts, folds and own splits.
     quick : bool, default=False
@@ -98,13 +103,15 @@ def run_table1(
         ``table1.md`` and ``table1.csv``.
     """
     wanted = list(dict.fromkeys(map(Protocol, protocols)))
-    keys = [key for protocol in wanted for key in cell_keys(protocol, seed=seed, quick=quick)]
-    for name in {str(key["data"]) for key in keys}:  # say at once which file is missing
-        dataset(name, Protocol.TEN, seed)
+    path = folder / f"{NAME}.jsonl"
+    every = [key for protocol in wanted for key in cell_keys(protocol, seed=seed, quick=quick)]
+    finished = finished_splits(path, every)
+    keys = [key for key in every if is_wanted(key, own_splits, finished)]
+    check_data(keys, seed)
     begin = perf_counter()
     # the slowest first, so that no process is left alone with them in the end
     keys.sort(key=lambda key: key["data"] != "waveform")
-    records = run_cells(folder / f"{NAME}.jsonl", keys, measured_cell, jobs=jobs, progress=progress)
+    records = run_cells(path, keys, measured_cell, jobs=jobs, progress=progress)
     return write_page(
         folder / NAME,
         records,
@@ -114,6 +121,39 @@ def run_table1(
         jobs=jobs,
         seconds=perf_counter() - begin,
     )
+
+
+def check_data(keys: Sequence[Key], seed: int) -> None:
+    """Say before hours of work which file is missing, or has too few splits."""
+    for name, protocol in dict.fromkeys((str(key["data"]), str(key["protocol"])) for key in keys):
+        data = dataset(name, Protocol(protocol), seed)
+        own = [key for key in keys if (key["data"], key["protocol"]) == (name, protocol)]
+        last = max(int(key["split"] or 0) for key in own)
+        if name != "ripley" and protocol != Protocol.OWN and len(data.splits) <= last:
+            raise ValueError(
+                f"{name} has {len(data.splits)} splits in the data folder, and protocol "
+                f"{protocol!r} needs {PLANS[Protocol(protocol)].n_splits[name]}; get the others, "
+                "or choose another protocol."
+            )
+
+
+def is_wanted(key: Key, own_splits: int, finished: set[tuple[Any, ...]]) -> bool:
+    """Whether a cell is to be shown: own splits only up to a number, or if they are there."""
+    is_own = key["protocol"] == Protocol.OWN
+    return not is_own or int(key["split"] or 0) < own_splits or split_name(key) in finished
+
+
+def finished_splits(path: Path, keys: Sequence[Key]) -> set[tuple[Any, ...]]:
+    """Splits of which the file has all methods."""
+    counts = Counter(split_name(key) for key in keys)
+    names = {(*split_name(record), record.get("method")) for record in read_records(path)}
+    done = Counter(name[:-1] for name in names)
+    return {name for name, n in counts.items() if done[name] == n}
+
+
+def split_name(key: Key | Record) -> tuple[Any, ...]:
+    """What the cells of one split have in common."""
+    return tuple(key.get(field) for field in ("protocol", "data", "split", "seed", "quick"))
 
 
 def cell_keys(protocol: Protocol, *, seed: int = 0, quick: bool = False) -> list[Key]:
@@ -146,7 +186,7 @@ def dataset(name: str, protocol: Protocol, seed: int) -> Dataset:
     if name == "ripley":
         return load_ripley()
     data = load_ida(name)
-    return redrawn(data, 100, random_state=seed) if protocol is Protocol.OWN else data
+    return redrawn(data, OWN_SPLITS, random_state=seed) if protocol is Protocol.OWN else data
 
 
 def measured_cell(key: Key) -> Record:
@@ -181,11 +221,20 @@ def measured(data: Dataset, split: int, method: str, *, seed: int, quick: bool) 
         "fit_seconds": fit_seconds,
         "predict_seconds": seconds,
         "chosen": chosen_parameters(model),
+        "converged": has_converged(model),
         "n_train": len(X_train),
         "n_test": len(X_test),
         # of what the model says about the test rows: equal for equal models
         "fingerprint": hashlib.sha256(np.ascontiguousarray(P).tobytes()).hexdigest()[:16],
     }
+
+
+def has_converged(model: Any) -> bool | None:
+    """Whether learning ended by itself, where the model knows."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    last = getattr(last, "best_estimator_", last)
+    converged = getattr(last, "converged_", None)
+    return None if converged is None else bool(converged)
 
 
 def chosen_parameters(model: Any) -> dict[str, float | str]:

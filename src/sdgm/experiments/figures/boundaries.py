@@ -80,7 +80,8 @@ def draw_boundaries(folder: Path, *, seed: int = 0, quick: bool = False) -> list
     figure = boundaries_figure(
         data,
         fitted_panels(data, seed, quick=quick),
-        note=ridge_note(data, seed),
+        note=("Rows drawn from Ripley's Gaussians,\nnot the published ones.\n\n" * data.generated)
+        + ridge_note(data, seed),
         grid=QUICK_GRID if quick else GRID,
     )
     folder = Path(folder)
