@@ -33,6 +33,14 @@ ESTIMATORS = [
 # warnings that name what happened to a fit; any other is a stray message from below
 OWN_WARNINGS = (ComponentsReducedWarning, ConvergenceWarning, NumericalTroubleWarning)
 
+# one setting of each that is named, so that labels are learned as they are
+PLAIN: dict[type, dict[str, Any]] = {
+    SDGMClassifier: {"n_components": 3},
+    KernelSDGMClassifier: {"n_components": 3},
+    RVMClassifier: {},
+    DiscriminativeGMMClassifier: {},
+}
+
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
 both_presets = pytest.mark.parametrize("preset", ["fast", "paper"])
 

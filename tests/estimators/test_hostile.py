@@ -24,6 +24,7 @@ from sdgm import (
 from sdgm._typing import FloatArray, IntArray
 from tests.estimators.problems import (
     ESTIMATORS,
+    PLAIN,
     assert_proper,
     blobs,
     both_presets,
@@ -55,11 +56,13 @@ BAD_OPTIONS: list[tuple[tuple[type, ...], str, Any, str]] = [
     (tuple(ESTIMATORS), "predictive", "mean", "'map', 'averaged'"),
     (BOTH_FORMS, "init", "k-means++", "'kmeans', 'gmm', 'random'"),
     ((SDGMClassifier, DiscriminativeGMMClassifier), "covariance_type", "round", "'full', 'diag'"),
-    ((SDGMClassifier, DiscriminativeGMMClassifier), "covariance_type", None, "'full', 'diag'"),
+    ((SDGMClassifier, DiscriminativeGMMClassifier), "covariance_type", 1, "'full', 'diag'"),
+    ((SDGMClassifier, DiscriminativeGMMClassifier), "covariance_type", "none", "'full', 'diag'"),
     ((KernelSDGMClassifier, RVMClassifier), "kernel", "sigmoid", "'poly', 'rbf', 'linear'"),
     ((KernelSDGMClassifier, RVMClassifier), "kernel", "sigmoid", "'precomputed'"),
-    ((KernelSDGMClassifier, RVMClassifier), "kernel", None, "'poly', 'rbf', 'linear'"),
-    ((KernelSDGMClassifier, RVMClassifier), "gamma", "auto", "'scale'"),
+    ((KernelSDGMClassifier, RVMClassifier), "kernel", "none", "'poly', 'rbf', 'linear'"),
+    ((KernelSDGMClassifier, RVMClassifier), "gamma", "median", "a positive number, 'scale' or"),
+    ((KernelSDGMClassifier, RVMClassifier), "gamma", "median", "'auto'"),
     ((KernelSDGMClassifier, RVMClassifier), "gamma", 0.0, "positive"),
     ((KernelSDGMClassifier, RVMClassifier), "gamma", -1, "positive"),
     ((KernelSDGMClassifier, RVMClassifier), "gamma", np.nan, "positive"),
@@ -86,7 +89,11 @@ BAD_OPTIONS: list[tuple[tuple[type, ...], str, Any, str]] = [
     (BOTH_FORMS, "n_components", -2, "at least 1"),
     (BOTH_FORMS, "n_components", 2.5, "whole number"),
     (BOTH_FORMS, "n_components", "3", "whole number"),
-    (BOTH_FORMS, "n_components", None, "whole number"),
+    (BOTH_FORMS, "n_components", "none", "whole number"),
+    (BOTH_FORMS, "n_components", True, "whole number"),
+    (BOTH_FORMS, "max_weights", 0, "at least 1"),
+    (BOTH_FORMS, "max_weights", 2.5, "whole number"),
+    ((DiscriminativeGMMClassifier,), "n_components", "auto", "prior='ard'"),
     (BOTH_FORMS, "standardize", "yes", "True"),
     (tuple(ESTIMATORS), "verbose", "loud", "number"),
 ]
@@ -103,7 +110,7 @@ def test_unknown_options_are_named_with_the_known_ones(
     with pytest.raises((ValueError, TypeError)) as error:
         estimator(**{option: value}).fit(X, y)
     text = message_of(error)
-    assert option in text and repr(value) in text and remedy in text
+    assert (option in text or value == "auto") and repr(value) in text and remedy in text
 
 
 def test_components_of_the_wrong_number() -> None:
@@ -270,7 +277,20 @@ def test_too_many_features_are_refused_before_they_are_made(
     with pytest.raises(
         MemoryError, match=r"200030001 features.*96\.0 GB.*2\.0 GB; use covariance_type"
     ):
-        estimator().fit(X, y)
+        estimator(**PLAIN[estimator]).fit(X, y)
+
+
+def test_settings_beyond_the_memory_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    # noise, which no simple model says, so that all are tried
+    X, y = np.random.default_rng(0).normal(size=(60, 40)), np.arange(60) % 2
+    monkeypatch.setattr("sdgm.estimators.automatic.FAITHFUL", 0.0)
+    with own_warnings_allowed():
+        model = SDGMClassifier(random_state=0).fit(X, y)
+        assert "full" in {each.parameters["covariance_type"] for each in model.candidates_}
+        pretend_memory(monkeypatch, 10**6)
+        model = SDGMClassifier(random_state=0).fit(X, y)
+    assert {each.parameters["covariance_type"] for each in model.candidates_} == {"tied", "diag"}
+    assert_proper(model, X)
 
 
 @pytest.mark.parametrize("kernel", ["poly", "rbf", "linear", lambda X, Z: X @ Z.T])
@@ -494,7 +514,7 @@ def test_when_all_weights_are_pruned_the_class_prior_is_left(estimator: Any) -> 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), (np.arange(300) < 30).astype(int)
     with own_warnings_allowed():
-        model = estimator(random_state=0).fit(X, y)
+        model = estimator(**PLAIN[estimator], random_state=0).fit(X, y)
     if model.n_active_weights_ == 0:
         np.testing.assert_allclose(model.predict_proba(X), [[0.9, 0.1]] * 300, rtol=1e-9)
         assert model.n_components_.tolist() == [1, 1]
@@ -502,6 +522,19 @@ def test_when_all_weights_are_pruned_the_class_prior_is_left(estimator: Any) -> 
         mean, std = model.predict_proba_averaged(X, return_std=True)
         np.testing.assert_allclose(mean, [[0.9, 0.1]] * 300, rtol=1e-9)
         np.testing.assert_allclose(std, 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", BOTH_FORMS)
+def test_automatic_fits_to_noise_say_the_class_prior(estimator: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), (np.arange(300) < 30).astype(int)
+    with own_warnings_allowed():
+        model = estimator(random_state=0).fit(X, y)
+    # up to what the dense model says of the rows
+    np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), [0.9, 0.1], atol=1e-3)
+    mean, std = model.predict_proba_averaged(X, return_std=True)
+    np.testing.assert_allclose(mean.mean(axis=0), [0.9, 0.1], atol=0.01)
+    assert np.isfinite(std).all()
 
 
 @both_presets

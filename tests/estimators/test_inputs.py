@@ -31,6 +31,7 @@ from sdgm.core.features import monomials
 from sdgm.core.state import State
 from sdgm.estimators import progress
 from tests.estimators.problems import (
+    PLAIN,
     assert_proper,
     blobs,
     every_estimator,
@@ -575,7 +576,7 @@ def test_silence_by_default(estimator: Any, capsys: pytest.CaptureFixture[str]) 
 @every_estimator
 def test_progress_lines_are_tidy(estimator: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = two_modes()
-    model = estimator(random_state=0, verbose=2).fit(X, y)
+    model = estimator(**PLAIN[estimator], random_state=0, verbose=2).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_ + 1
     assert all(line.startswith("[sdgm] ") and len(line) <= 120 for line in lines)
@@ -583,7 +584,7 @@ def test_progress_lines_are_tidy(estimator: Any, capsys: pytest.CaptureFixture[s
     assert lines[-1].startswith(f"[sdgm] {model.stop_reason_} after {model.n_iter_} iterations")
     assert f"{model.n_active_weights_} weights" in lines[-1]
 
-    estimator(random_state=0, verbose=1).fit(X, y)
+    estimator(**PLAIN[estimator], random_state=0, verbose=1).fit(X, y)
     fewer = capsys.readouterr().out.splitlines()
     assert len(fewer) == (model.n_iter_ + 9) // 10 + 1
 
@@ -663,19 +664,35 @@ def callbacks() -> Any:
 def test_a_callback_sees_every_iteration_and_a_model_that_predicts(estimator: Any) -> None:
     X, y = two_modes()
     recorder = Recorder()
-    model = estimator(random_state=0).set_callbacks(recorder).fit(X, y)
+    model = estimator(**PLAIN[estimator], random_state=0).set_callbacks(recorder).fit(X, y)
     assert len(recorder.scores) == model.n_iter_
     assert recorder.scores[-1] == model.score(X, y)
     assert recorder.events == ["setup", "teardown"]
-    plain = estimator(random_state=0).fit(X, y)
+    plain = estimator(**PLAIN[estimator], random_state=0).fit(X, y)
     assert (plain.predict_proba(X) == model.predict_proba(X)).all()
     assert plain.n_iter_ == model.n_iter_
+
+
+both_forms = pytest.mark.parametrize("estimator", [SDGMClassifier, KernelSDGMClassifier])
+
+
+@pytest.mark.usefixtures("callbacks")
+@both_forms
+def test_callbacks_see_every_iteration_of_all_candidates_and_change_nothing(estimator: Any) -> None:
+    X, y = two_modes()
+    recorder = Recorder()
+    model = estimator(random_state=0).set_callbacks(recorder).fit(X, y)
+    assert len(model.candidates_) > 1
+    assert len(recorder.scores) > model.n_iter_
+    assert recorder.events.count("setup") == recorder.events.count("teardown")
+    plain = estimator(random_state=0).fit(X, y)
+    assert (plain.predict_proba(X) == model.predict_proba(X)).all()
 
 
 @pytest.mark.usefixtures("callbacks")
 def test_callbacks_do_not_make_the_history_keep_states() -> None:
     X, y = two_modes()
-    model = SDGMClassifier(random_state=0).set_callbacks(Recorder()).fit(X, y)
+    model = SDGMClassifier(3, random_state=0).set_callbacks(Recorder()).fit(X, y)
     assert all(record.state is None for record in model.history_)  # nobody asked for them
 
 
@@ -683,7 +700,8 @@ def test_callbacks_do_not_make_the_history_keep_states() -> None:
 @every_estimator
 def test_a_callback_can_end_learning(estimator: Any) -> None:
     X, y = two_modes()
-    model = estimator(random_state=0).set_callbacks(Recorder(stop_at=2)).fit(X, y)
+    model = estimator(**PLAIN[estimator], random_state=0)
+    model.set_callbacks(Recorder(stop_at=2)).fit(X, y)
     assert model.n_iter_ == 2
     assert model.stop_reason_ == "stopped by a callback"
     assert not model.converged_
@@ -715,7 +733,7 @@ def test_the_scoring_monitor_logs_every_iteration(
 ) -> None:
     X, y = two_modes()
     monitor = callbacks.ScoringMonitor(scoring="neg_log_loss")
-    model = estimator(random_state=0).set_callbacks(monitor)
+    model = estimator(**PLAIN[estimator], random_state=0).set_callbacks(monitor)
     model.fit(X, y, np.ones(len(X)) if weighted else None)
     data = monitor.get_logs().data
     scores = [row["neg_log_loss"] for row in data if row["task_name"] == "iteration"]
@@ -754,7 +772,7 @@ def test_an_interrupt_leaves_a_model_that_predicts(
 ) -> None:
     X, y = two_modes()
     interrupt_printing(monkeypatch, at_line)
-    model = estimator(random_state=0, verbose=2)
+    model = estimator(**PLAIN[estimator], random_state=0, verbose=2)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert_proper(model, X)
@@ -775,19 +793,40 @@ def test_an_interrupt_in_the_very_first_step_leaves_a_model_that_predicts(
 
     X, y = two_modes()
     monkeypatch.setattr("sdgm.core.learning.settle_r_and_w", settle)
-    model = estimator(random_state=0)
+    for parameters in (PLAIN[estimator], {}):
+        model = estimator(**parameters, random_state=0)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert_proper(model, X)
+        mean, std = model.predict_proba_averaged(X, return_std=True)
+        assert np.isfinite(mean).all() and np.isfinite(std).all()
+
+
+@both_forms
+@pytest.mark.parametrize("at_line", [1, 2, 15, 30])
+def test_an_interrupt_ends_the_choice_of_settings_with_a_model_that_predicts(
+    estimator: Any, at_line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = two_modes()
+    monkeypatch.setattr("sdgm.estimators.automatic.FAITHFUL", 0.0)  # so that all are tried
+    lines = interrupt_printing(monkeypatch, at_line)
+    model = estimator(random_state=0, verbose=2)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
+    assert len(lines) == at_line  # nothing was learned after the interrupt
+    assert "interrupted" in {each.stop_reason for each in model.candidates_}
+    assert model.chosen_ == model.candidates_[0].parameters
     assert_proper(model, X)
     mean, std = model.predict_proba_averaged(X, return_std=True)
     assert np.isfinite(mean).all() and np.isfinite(std).all()
+    assert pickle.loads(pickle.dumps(model)).score(X, y) == model.score(X, y)
 
 
 @pytest.mark.usefixtures("callbacks")
 def test_an_interrupt_in_a_callback_leaves_a_model_that_predicts() -> None:
     X, y = two_modes()
     recorder = Recorder(interrupt_at=2)
-    model = SDGMClassifier(random_state=0).set_callbacks(recorder)
+    model = SDGMClassifier(3, random_state=0).set_callbacks(recorder)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert_proper(model, X)
@@ -846,8 +885,69 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)
     X, y = two_modes()
     with pytest.warns(NumericalTroubleWarning, match="Standardise the inputs"):
-        model = SDGMClassifier(random_state=0).fit(X, y)
+        model = SDGMClassifier(3, random_state=0).fit(X, y)
     assert model.n_iter_ == 3
+    assert_proper(model, X)
+
+
+def test_settings_that_meet_numerical_trouble_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sdgm.core import learning
+    from sdgm.core.newton import NumericalTrouble
+
+    settle = learning.settle_r_and_w
+
+    def settle_quadratic(rows: Any, *args: Any) -> Any:
+        if rows.Z.shape[1] <= 3:
+            raise NumericalTrouble("made up")
+        return settle(rows, *args)
+
+    X, y = two_modes()
+    expected = SDGMClassifier(random_state=0).fit(X, y)
+    assert expected.candidates_[-1].parameters["covariance_type"] == "tied"
+    monkeypatch.setattr(learning, "settle_r_and_w", settle_quadratic)
+    model = SDGMClassifier(random_state=0).fit(X, y)
+    assert (model.predict_proba(X) == expected.predict_proba(X)).all()
+    assert model.candidates_ == expected.candidates_[:-1]
+
+
+def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sdgm.core import learning
+    from sdgm.core.newton import NumericalTrouble
+
+    def settle(*args: Any) -> Any:
+        raise NumericalTrouble("made up")
+
+    monkeypatch.setattr(learning, "settle_r_and_w", settle)
+    X, y = two_modes()
+    with pytest.raises(NumericalTrouble, match="made up"):
+        SDGMClassifier(random_state=0).fit(X, y)
+
+
+def test_numerical_trouble_of_the_chosen_model_is_a_named_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sdgm.core import learning
+    from sdgm.core.newton import NumericalTrouble
+
+    calls = 0
+    settle = learning.settle_r_and_w
+
+    def settle_three_times(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise NumericalTrouble("made up")
+        return settle(*args)
+
+    monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)
+    X, y = two_modes()
+    with pytest.warns(NumericalTroubleWarning, match="chosen model stopped after 3") as caught:
+        model = SDGMClassifier(random_state=0).fit(X, y)
+    assert len(caught) == 1 and caught[0].filename == __file__
     assert_proper(model, X)
 
 
@@ -864,9 +964,10 @@ def test_too_few_iterations_are_a_convergence_warning(estimator: Any) -> None:
 
 def test_warnings_point_at_the_line_that_called_fit() -> None:
     X, y = two_modes()
-    with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
-        SDGMClassifier(random_state=0, max_iter=1).fit(X, y)
-    assert caught[0].filename == __file__
+    for parameters in ({"n_components": 3}, {}):
+        with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
+            SDGMClassifier(**parameters, random_state=0, max_iter=1).fit(X, y)
+        assert len(caught) == 1 and caught[0].filename == __file__
 
 
 def test_printed_lines_go_to_standard_output_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

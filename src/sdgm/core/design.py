@@ -104,17 +104,23 @@ def _factors(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     return Q[:, :rank] * np.sqrt(N), Rt
 
 
-def pivoted_cholesky(kernel: Kernel, X: FloatArray, diagonal: FloatArray) -> FloatArray:
-    """F with ``F F' = gram(X, X)`` up to `GRAM_TOLERANCE`: (N, p).
+def pivoted_cholesky(
+    kernel: Kernel,
+    X: FloatArray,
+    diagonal: FloatArray,
+    tolerance: float = GRAM_TOLERANCE,
+    max_rank: int | None = None,
+) -> FloatArray:
+    """F with ``F F' = gram(X, X)`` up to a share of the largest diagonal entry: (N, p).
 
     Takes one column of the Gram matrix per step, at the row that is explained worst, and so never
     forms the matrix: N x p numbers for rank p.
     """
     residual = diagonal.copy()
-    smallest = GRAM_TOLERANCE * float(residual.max())
+    smallest = tolerance * float(residual.max())
     F = np.empty((len(X), 0), order="F")
     rank = 0
-    while rank < len(X):
+    while rank < min(len(X), max_rank or len(X)):
         worst = int(residual.argmax())
         if residual[worst] <= smallest:
             break

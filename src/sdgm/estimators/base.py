@@ -30,6 +30,7 @@ from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
+from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
@@ -58,6 +59,7 @@ from sdgm.estimators.progress import (
     print_end,
     with_callbacks,
 )
+from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import blas_threads
 from sdgm.exceptions import NumericalTroubleWarning
 
@@ -119,7 +121,9 @@ class Columns:
     points: FloatArray
 
 
-class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstimator):
+class BaseSDGM(
+    OpenSettingsMixin, CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstimator
+):
     """Common part of `SDGMClassifier` and `KernelSDGMClassifier`."""
 
     n_components: Any
@@ -133,6 +137,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
     tol: float | None
     class_weight: Any
     predictive: str
+    max_weights: int | None
     random_state: Any
     warm_start: bool
     n_jobs: int | None
@@ -156,7 +161,13 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         self
         """
         options = self._options()
+        if not self._goes_on():
+            self.chosen_: dict[str, Any] = {}
+            self.candidates_: list[Candidate] = []
         problem = self._prepare(X, y, sample_weight, options)
+        reference = self._reference(problem)
+        if reference is not None:
+            return self._fit_automatically(reference, problem, X, y, sample_weight)
         columns = self._make_columns(problem)
         self._require_newton_memory(columns.design, problem.n_components)
         newton_size = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
@@ -207,6 +218,8 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         whole_number("verbose", self.verbose)
         positive_number("alpha", self.alpha)
         boolean("warm_start", self.warm_start)
+        if self.max_weights is not None:
+            positive_integer("max_weights", self.max_weights)
         boolean("record_states", self.record_states)
         if self.standardize is not None:
             boolean("standardize", self.standardize)
@@ -232,7 +245,7 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
                 f"y has one class only, {self.classes_.tolist()[0]!r}; "
                 "a classifier needs samples of at least two."
             )
-        n_components = components_per_class(self.n_components, self.classes_)
+        n_components = components_per_class(self._setting("n_components"), self.classes_)
         rows, s = X[used], s[used]
         merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
         first = np.full(len(merged), len(X))
@@ -241,7 +254,9 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
         init: Start | FloatArray
         if isinstance(self.init, str):
             init = choice("init", self.init, Start)
-            n_components = reduced_to_samples(n_components, merged_codes, self.classes_)
+            n_components = reduced_to_samples(
+                n_components, merged_codes, self.classes_, warn=not is_open(self.n_components)
+            )
         else:
             init = checked_responsibilities(self.init, codes, n_components, used, len(X))
         if options.merge_rows and not self._is_precomputed():
@@ -354,8 +369,8 @@ class BaseSDGM(CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstim
     def _model_key(self) -> str:
         """Words for what must stay the same to go on from a fit."""
         return (
-            f"{self._columns_key()}, n_components={self.n_components!r}, prior={self.prior!r}, "
-            f"preset={self.preset!r}, standardize={self.standardize!r}"
+            f"{self._columns_key()}, n_components={self._setting('n_components')!r}, "
+            f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
         )
 
     @abstractmethod

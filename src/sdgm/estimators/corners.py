@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
@@ -29,6 +29,8 @@ class RVMClassifier(KernelSDGMClassifier):
     >>> len(model.relevance_vectors_) < 20
     True
     """
+
+    _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 1, "kernel": "rbf", "gamma": None}
 
     def __init__(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.design import Design, kernel_design, matrix_design
 from sdgm.core.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.options import Preset
+from sdgm.core.reference import Reference
+from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
 from sdgm.estimators.parameters import positive_number
 from sdgm.estimators.preparation import require_memory
@@ -64,18 +67,24 @@ class KernelSDGMClassifier(BaseSDGM):
     rows, plus a constant. Sparse Bayesian learning leaves a handful of them: the relevance vectors.
     With the quadratic kernel this is the paper's kernelised mixture of Gaussians.
 
+    Without arguments the settings are chosen from the training rows: a dense model is fitted and
+    tuned by its evidence, and the smallest sparse model that says the same is learned from it.
+
     Parameters
     ----------
-    n_components : int, mapping from label to int, or sequence of int, default=3
-        Components that each class starts with.
-    kernel : {"poly", "rbf", "linear", "precomputed"} or callable, default="poly"
+    n_components : int, mapping from label to int, sequence of int, "auto" or None, default=None
+        Components that each class starts with. "auto" chooses from 1, 2 and 3. None chooses when
+        all of the settings marked (*) are left at None, and is 3 otherwise. (*)
+    kernel : {"poly", "rbf", "linear", "precomputed", "auto"}, callable or None, default=None
+        "auto" chooses between "poly" and "rbf", None is "poly" unless all is chosen (*):
         ``(gamma x'z + coef0)^degree``, ``exp(-gamma |x - z|^2)``, ``x'z``, the kernel matrix in
         place of X, or a function of two matrices that returns their kernel matrix, which may be
         indefinite.
     degree : int, default=2
-    gamma : float, "scale" or None, default=None
+    gamma : float, "scale", "auto" or None, default=None
         Scale of the inputs in the kernel. "scale" is 1 / (n_features * variance of the inputs, as
-        standardised). None leaves it to the preset: "scale" for `fast`, 1 for `paper`.
+        standardised). "auto" chooses. None leaves it to the preset, "scale" for `fast` and 1 for
+        `paper`, unless all is chosen. (*)
     coef0 : float, default=1.0
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
@@ -101,6 +110,8 @@ class KernelSDGMClassifier(BaseSDGM):
         Factors on the sample weights by class.
     predictive : {"map", "averaged"}, default="map"
         Probabilities from the most probable weights, or averaged over their posterior.
+    max_weights : int or None, default=None
+        With automatic settings, the most weights that the model may have.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -148,6 +159,11 @@ class KernelSDGMClassifier(BaseSDGM):
         One per iteration: log posterior, log likelihood, log evidence, weights, components, change
         of the precisions, seconds.
     start_log_evidences_ : array of shape (n_init,)
+    chosen_ : dict
+        Settings that were chosen from the training rows; empty when none were.
+    candidates_ : list of Candidate
+        Models that were tried, the chosen one first: settings, weights, divergence from the dense
+        model that they learn from.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -168,9 +184,9 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def __init__(
         self,
-        n_components: Any = 3,
+        n_components: Any = None,
         *,
-        kernel: Any = "poly",
+        kernel: Any = None,
         degree: int = 2,
         gamma: float | str | None = None,
         coef0: float = 1.0,
@@ -184,6 +200,7 @@ class KernelSDGMClassifier(BaseSDGM):
         tol: float | None = None,
         class_weight: Any = None,
         predictive: str = "map",
+        max_weights: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -205,6 +222,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.tol = tol
         self.class_weight = class_weight
         self.predictive = predictive
+        self.max_weights = max_weights
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -214,14 +232,16 @@ class KernelSDGMClassifier(BaseSDGM):
     gamma_: float
 
     def _columns_key(self) -> str:
-        name = getattr(self.kernel, "__name__", self.kernel)
+        kernel = self._setting("kernel")
+        name = getattr(kernel, "__name__", kernel)
         return (
             f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}, degree={self.degree!r}, "
             f"coef0={self.coef0!r}"
         )
 
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        kernel = self._setting("kernel")
+        return isinstance(kernel, str) and kernel == "precomputed"
 
     def _make_columns(self, problem: Problem) -> Columns:
         design, basis, points = (
@@ -234,14 +254,14 @@ class KernelSDGMClassifier(BaseSDGM):
         return Columns(design, basis, points)
 
     def _kernel_columns(self, problem: Problem) -> tuple[Design, KernelBasis, FloatArray]:
-        X = problem.X
-        if isinstance(self.kernel, str) and self.kernel not in set(KernelName):
+        X, chosen = problem.X, self._setting("kernel")
+        if isinstance(chosen, str) and chosen not in set(KernelName):
             known = ", ".join(repr(str(name)) for name in KernelName)
             raise ValueError(
-                f"kernel must be one of {known}, 'precomputed' or a callable, got {self.kernel!r}."
+                f"kernel must be one of {known}, 'precomputed' or a callable, got {chosen!r}."
             )
         kernel = make_kernel(
-            self.kernel, gamma=self._gamma(problem), degree=self.degree, coef0=self.coef0
+            chosen, gamma=self._gamma(problem), degree=self.degree, coef0=self.coef0
         )
         # rows of different class may be equal, and are then next to each other
         new = np.ones(len(X), dtype=bool)
@@ -290,12 +310,14 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def _gamma(self, problem: Problem) -> float:
         """The number that gamma stands for, remembered as ``gamma_``."""
-        gamma = self.gamma
+        gamma = self._setting("gamma")
         if gamma is None:
             gamma = 1.0 if self.preset == Preset.PAPER else "scale"
         if isinstance(gamma, str):
             if gamma != "scale":
-                raise ValueError(f"gamma must be a positive number or 'scale', got {gamma!r}.")
+                raise ValueError(
+                    f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}."
+                )
             if self.warm_start and hasattr(self, "_state"):
                 return self.gamma_  # the weights of the last fit are for this scale
             X, share = problem.X, problem.s / problem.s.sum()
@@ -325,3 +347,35 @@ class KernelSDGMClassifier(BaseSDGM):
         rows = columns.basis.take(survivors).user_rows
         vectors = None if self._is_precomputed() else problem.X_user[rows]
         return {"relevance_": rows, "relevance_vectors_": vectors}
+
+    _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "kernel": "poly", "gamma": None}
+
+    def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
+        numbers: tuple[Any, ...] = (self._setting("n_components"),)
+        if self._chooses("n_components"):
+            numbers = AUTO_COMPONENTS
+        kernels: tuple[Any, ...] = (self._setting("kernel"),)
+        if self._chooses("kernel"):
+            kernels = (KernelName.RBF.value, KernelName.POLY.value)
+        for round_number, n_components in enumerate(numbers):
+            # more components of an rbf kernel add little to what one can say
+            used = kernels[-1:] if round_number else kernels
+            yield [
+                {
+                    "kernel": kernel,
+                    "n_components": n_components,
+                    "gamma": self._reference_gamma(kernel, reference),
+                }
+                for kernel in used
+            ]
+
+    def _reference_gamma(self, kernel: Any, reference: Reference) -> Any:
+        """The scale of the best dense model with this kind of kernel, unless one is given."""
+        if not self._chooses("gamma"):
+            return self.gamma
+        kind = "rbf" if kernel == KernelName.RBF else "quadratic"
+        best = reference.best(kind)
+        return getattr(best.kernel, "gamma", "scale") if best is not None else "scale"
+
+    def _take_over(self, model: Any, user_rows: IntArray) -> None:
+        self.relevance_ = user_rows[model.relevance_]

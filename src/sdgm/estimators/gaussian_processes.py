@@ -142,7 +142,7 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
                 "a classifier needs samples of at least two."
             )
         n_components = components_per_class(self.n_components, self.classes_)
-        self.n_components_ = reduced_to_samples(n_components, codes, self.classes_)
+        self.n_components_ = reduced_to_samples(n_components, codes, self.classes_, warn=True)
         K, N = int(self.n_components_.sum()), len(X)
         require_memory(
             3.0 * 8 * K * N**2, f"The curvature of {K} components x {N} rows", "use fewer rows"

@@ -17,12 +17,12 @@ CONSTANT_COLUMN = 1e-13
 
 
 def reduced_to_samples(
-    n_components: IntArray, y: IntArray, classes: np.ndarray[Any, Any]
+    n_components: IntArray, y: IntArray, classes: np.ndarray[Any, Any], *, warn: bool
 ) -> IntArray:
-    """No more components than samples in any class, with a warning where there were."""
+    """No more components than samples in any class, with a warning where more were asked for."""
     n_samples = np.bincount(y, minlength=len(classes))
     too_many = np.flatnonzero(n_components > n_samples)
-    if len(too_many):
+    if warn and len(too_many):
         c = too_many[0]
         others = f" (and {len(too_many) - 1} other classes)" if len(too_many) > 1 else ""
         warnings.warn(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sdgm._typing import IntArray
 from sdgm.core.design import feature_design
-from sdgm.core.features import CovarianceType, monomials, n_monomials
+from sdgm.core.features import CovarianceType, Monomials, monomials, n_monomials
+from sdgm.core.reference import Reference
+from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
 from sdgm.estimators.parameters import choice
 from sdgm.estimators.preparation import require_memory
+
+# what is tried when the covariance type is left open
+SIMPLE_TO_FULL = ("tied", "diag", "full")
 
 
 class SDGMClassifier(BaseSDGM):
@@ -21,13 +27,17 @@ class SDGMClassifier(BaseSDGM):
     weighted sum of the quadratic features of the input. Sparse Bayesian learning removes weights
     and whole components while it learns.
 
+    Without arguments the settings are chosen from the training rows: a dense model is fitted and
+    tuned by its evidence, and the simplest sparse model that says the same is learned from it.
+
     Parameters
     ----------
-    n_components : int, mapping from label to int, or sequence of int, default=3
-        Components that each class starts with.
-    covariance_type : {"full", "diag", "spherical", "tied"}, default="full"
+    n_components : int, mapping from label to int, sequence of int, "auto" or None, default=None
+        Components that each class starts with. "auto" chooses from 1, 2 and 3. None chooses when
+        all of the settings marked (*) are left at None, and is 3 otherwise. (*)
+    covariance_type : {"full", "diag", "spherical", "tied", "auto"} or None, default=None
         Which quadratic features there are: all products; squares only; the squared norm only; none,
-        which makes the model linear.
+        which makes the model linear. "auto" chooses; None is "full" unless all is chosen. (*)
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -52,6 +62,8 @@ class SDGMClassifier(BaseSDGM):
         Factors on the sample weights by class.
     predictive : {"map", "averaged"}, default="map"
         Probabilities from the most probable weights, or averaged over their posterior.
+    max_weights : int or None, default=None
+        With automatic settings, the most weights that the model may have.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -94,6 +106,11 @@ class SDGMClassifier(BaseSDGM):
         One per iteration: log posterior, log likelihood, log evidence, weights, components, change
         of the precisions, seconds.
     start_log_evidences_ : array of shape (n_init,)
+    chosen_ : dict
+        Settings that were chosen from the training rows; empty when none were.
+    candidates_ : list of Candidate
+        Models that were tried, the chosen one first: settings, weights, divergence from the dense
+        model that they learn from.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -114,9 +131,9 @@ class SDGMClassifier(BaseSDGM):
 
     def __init__(
         self,
-        n_components: Any = 3,
+        n_components: Any = None,
         *,
-        covariance_type: str = "full",
+        covariance_type: str | None = None,
         prior: str = "ard",
         alpha: float = 1.0,
         preset: str = "fast",
@@ -127,6 +144,7 @@ class SDGMClassifier(BaseSDGM):
         tol: float | None = None,
         class_weight: Any = None,
         predictive: str = "map",
+        max_weights: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -145,6 +163,7 @@ class SDGMClassifier(BaseSDGM):
         self.tol = tol
         self.class_weight = class_weight
         self.predictive = predictive
+        self.max_weights = max_weights
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -153,7 +172,9 @@ class SDGMClassifier(BaseSDGM):
 
     def _make_columns(self, problem: Problem) -> Columns:
         N, D = problem.X.shape
-        covariance_type = choice("covariance_type", self.covariance_type, CovarianceType)
+        covariance_type = choice(
+            "covariance_type", self._setting("covariance_type"), CovarianceType
+        )
         H = n_monomials(D, covariance_type)
         require_memory(
             3.0 * 8 * N * H,
@@ -176,7 +197,7 @@ class SDGMClassifier(BaseSDGM):
     _smaller_newton_matrix = "use fewer components or covariance_type='diag'"
 
     def _columns_key(self) -> str:
-        return f"covariance_type={self.covariance_type!r}"
+        return f"covariance_type={self._setting('covariance_type')!r}"
 
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         return self._state.column
@@ -184,7 +205,29 @@ class SDGMClassifier(BaseSDGM):
     def _form_attributes(
         self, problem: Problem, columns: Columns, survivors: IntArray
     ) -> dict[str, Any]:
+        return {"terms_": self._names(columns.basis.take(survivors))}
+
+    def _names(self, basis: Monomials) -> np.ndarray[Any, Any]:
+        """Names of the columns, in the user's names of the inputs."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            names = [f"x{i + 1}" for i in range(problem.X.shape[1])]
-        return {"terms_": np.array(columns.basis.take(survivors).names(names), dtype=object)}
+            names = [f"x{i + 1}" for i in range(self.n_features_in_)]
+        return np.array(basis.names(names), dtype=object)
+
+    n_features_in_: int
+    _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "covariance_type": "full"}
+
+    def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
+        types: tuple[str, ...] = (self._setting("covariance_type"),)
+        if self._chooses("covariance_type"):
+            types = SIMPLE_TO_FULL
+        numbers: tuple[Any, ...] = (self._setting("n_components"),)
+        if self._chooses("n_components"):
+            numbers = AUTO_COMPONENTS
+        for covariance_type in types:
+            yield [{"covariance_type": covariance_type, "n_components": numbers[0]}]
+        for n_components in numbers[1:]:
+            yield [{"covariance_type": types[-1], "n_components": n_components}]
+
+    def _take_over(self, model: Any, user_rows: IntArray) -> None:
+        self.terms_ = self._names(self._basis)

@@ -1,0 +1,244 @@
+"""Settings chosen from the training rows: a dense reference, and the smallest model true to it.
+
+1. `core.reference` fits dense models, tunes each by evidence, weighs them by leaving out rows.
+2. Candidates learn the posterior of that reference in place of the labels, each row as if it had
+   been seen `REPLICATES` times with these frequencies of the classes. The more replicates, the
+   closer to the reference, and the more weights.
+3. Simple candidates come first. The first round with a model whose mean divergence from the
+   reference is below `FAITHFUL` decides, by the fewest stored numbers; with none, the smallest
+   divergence of all.
+
+No label is looked at after the first step, and nothing is cross-validated: a sparse model can only
+lose what the reference knows, and the divergence says how much.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.learning import laplace_covariance
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.reference import Reference
+from sdgm.core.rows import Rows
+from sdgm.core.state import Stop
+from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+
+# components per class that are tried when their number is left open
+AUTO_COMPONENTS = (1, 2, 3)
+# how often each row counts when a sparse model learns from the reference
+REPLICATES = 8.0
+# with a budget of weights, what is tried in turn
+FEWER_REPLICATES = (8.0, 2.0, 0.5, 0.1, 0.02)
+# mean divergence in nats that is as good as none: it adds as much to the log loss
+FAITHFUL = 0.01
+# frequencies below this are left out: they cost a row each
+SMALLEST_FREQUENCY = 1e-3
+# but not that of the row's own label, lest a rare class be lost
+OWN_FREQUENCY = 1e-6
+# above this many rows labels are learned as they are: there are enough of them
+MAX_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was tried.
+
+    Attributes
+    ----------
+    parameters : dict
+        Of the estimator.
+    replicates : float
+    n_weights : int
+    n_numbers : int
+        Weights, and inputs of relevance vectors.
+    divergence : float
+        Mean divergence from the reference at the training rows, in nats.
+    stop_reason : str
+        Why its learning ended.
+    """
+
+    parameters: dict[str, Any]
+    replicates: float
+    n_weights: int
+    n_numbers: int
+    divergence: float
+    stop_reason: str = Stop.CONVERGED.value
+
+
+@dataclass(frozen=True)
+class SoftRows:
+    """Training rows repeated once per class that the reference deems possible.
+
+    Attributes
+    ----------
+    X : (n, D) array
+    y : (n,) array
+        Labels.
+    s : (n,) array
+        Weights, which sum to the weight of the row.
+    origin : (n,) integer array
+        Which row each is.
+    """
+
+    X: FloatArray
+    y: np.ndarray[Any, Any]
+    s: FloatArray
+    origin: IntArray
+
+
+def soft_rows(
+    X: FloatArray, y: IntArray, s: FloatArray, P_c: FloatArray, classes: np.ndarray[Any, Any]
+) -> SoftRows:
+    """Rows with the reference's posterior in place of labels; a row's own class always stays."""
+    kept = np.where(P_c >= SMALLEST_FREQUENCY, P_c, 0.0)
+    own = np.arange(len(y)), y
+    kept[own] = np.maximum(P_c[own], OWN_FREQUENCY)
+    kept /= kept.sum(axis=1, keepdims=True)
+    origin, code = np.nonzero(kept)
+    return SoftRows(X[origin], classes[code], s[origin] * kept[origin, code], origin)
+
+
+def choose(
+    estimator: Any,
+    rounds: Iterator[Sequence[dict[str, Any]]],
+    X: FloatArray,
+    y: IntArray,
+    s: FloatArray,
+    reference: Reference,
+    classes: np.ndarray[Any, Any],
+    max_weights: int | None = None,
+) -> tuple[Any, list[Candidate], SoftRows]:
+    """The smallest model that is true to the reference.
+
+    Parameters
+    ----------
+    estimator : SDGMClassifier or KernelSDGMClassifier
+        Cloned for every candidate.
+    rounds : iterator over sequences of dict
+        Parameters of candidates, simple ones in the first rounds.
+    X, y, s : arrays of N rows
+        Inputs as the user gave them, class indices and weights.
+    reference : Reference
+    classes : (C,) array
+        Labels.
+    max_weights : int, optional
+
+    Returns
+    -------
+    model : fitted clone
+    tried : list of Candidate
+        The chosen one first.
+    soft : SoftRows
+        What it was fitted to.
+    """
+    soft = soft_rows(X, y, s, reference.P_c, classes)
+    ladder = (REPLICATES,) if max_weights is None else FEWER_REPLICATES
+    tried: list[tuple[Candidate, Any]] = []
+    failures: list[Exception] = []
+
+    def attempt(parameters: dict[str, Any]) -> None:
+        for replicates in ladder:
+            model = fitted(estimator, parameters, soft, replicates)
+            candidate = judged(model, parameters, replicates, X, s, reference)
+            tried.append((candidate, model))
+            if is_allowed(candidate, max_weights) or is_interrupted(candidate):
+                return
+
+    for parameters_of_round in rounds:
+        for parameters in parameters_of_round:
+            try:
+                attempt(parameters)
+            except (NumericalTrouble, MemoryError) as error:
+                failures.append(error)  # simpler settings may do
+            if tried and is_interrupted(tried[-1][0]):
+                break
+        if any(
+            is_interrupted(each) or (is_allowed(each, max_weights) and is_faithful(each))
+            for each, _ in tried
+        ):
+            break
+    if not tried:
+        raise failures[0]
+    tried.sort(key=lambda pair: preference(pair[0], max_weights))
+    return tried[0][1], [candidate for candidate, _ in tried], soft
+
+
+def fitted(estimator: Any, parameters: dict[str, Any], soft: SoftRows, replicates: float) -> Any:
+    """A clone that learned from the reference, perhaps up to an interrupt."""
+    # some estimators have fixed values in place of parameters
+    own = {name: parameters[name] for name in parameters.keys() & estimator.get_params().keys()}
+    model = clone(estimator).set_params(**own)
+    with warnings.catch_warnings():
+        # of the chosen model alone the caller is told how it ended
+        for category in (ConvergenceWarning, ComponentsReducedWarning, NumericalTroubleWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            model.fit(soft.X, soft.y, sample_weight=replicates * soft.s)
+        except KeyboardInterrupt:
+            if not hasattr(model, "stop_reason_"):  # nothing is there yet
+                raise
+    return model
+
+
+def judged(
+    model: Any,
+    parameters: dict[str, Any],
+    replicates: float,
+    X: FloatArray,
+    s: FloatArray,
+    reference: Reference,
+) -> Candidate:
+    """A fitted model, measured against the reference."""
+    P = reference.P_c
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(P > 0.0, np.log(P) - model.predict_log_proba(X), 0.0)
+    divergence = float(s @ np.where(P > 0.0, P * ratio, 0.0).sum(axis=1) / s.sum())
+    vectors = getattr(model, "relevance_vectors_", np.empty((0, 0)))
+    n_weights = model.n_active_weights_
+    n_numbers = n_weights + vectors.size
+    return Candidate(parameters, replicates, n_weights, n_numbers, divergence, model.stop_reason_)
+
+
+def is_interrupted(candidate: Candidate) -> bool:
+    """Whether the user ended learning."""
+    return candidate.stop_reason == Stop.INTERRUPTED
+
+
+def is_faithful(candidate: Candidate) -> bool:
+    """Whether it says what the reference says."""
+    return candidate.divergence <= FAITHFUL
+
+
+def is_allowed(candidate: Candidate, max_weights: int | None) -> bool:
+    """Whether it is within the budget."""
+    return max_weights is None or candidate.n_weights <= max_weights
+
+
+def preference(candidate: Candidate, max_weights: int | None) -> tuple[bool, bool, float, float]:
+    """Smaller is better: within the budget, true to the reference, small or close to it."""
+    faithful = is_faithful(candidate)
+    size = float(candidate.n_numbers) if faithful else candidate.divergence
+    return not is_allowed(candidate, max_weights), not faithful, size, candidate.divergence
+
+
+def honest_covariance(model: Any, X: FloatArray, y: IntArray, s: FloatArray) -> FloatArray | None:
+    """Posterior covariance of the model's weights given the labels, each row counted once."""
+    state = model._state
+    Phi = model._basis.transform(model._standardized(X))
+    Z = np.asfortranarray(np.column_stack([np.ones(len(X)), Phi]))
+    columns = np.unique(np.concatenate([[0], state.column]))
+    position = np.searchsorted(columns, state.column)
+    try:
+        return laplace_covariance(
+            Rows(Z, y, s), np.eye(Z.shape[1]), replace(state, column=position)
+        )
+    except NumericalTrouble:
+        return None

@@ -1,0 +1,184 @@
+"""Settings that may be left open, and the fit that chooses them."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.reference import MAX_RANK, Reference, fit_reference
+from sdgm.core.state import Stop
+from sdgm.estimators.automatic import (
+    MAX_ROWS,
+    Candidate,
+    choose,
+    honest_covariance,
+    is_interrupted,
+)
+from sdgm.estimators.progress import FIT_FRAMES
+from sdgm.estimators.threads import blas_threads
+from sdgm.exceptions import NumericalTroubleWarning
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sdgm.estimators.base import Problem
+
+
+class OpenSettingsMixin:
+    """For estimators some of whose settings can be chosen from the training rows."""
+
+    standardize: bool | None
+    init: Any
+    warm_start: bool
+    max_weights: int | None
+    classes_: np.ndarray[Any, Any]
+    chosen_: dict[str, Any]
+    candidates_: list[Candidate]
+    covariance_: FloatArray | None
+    get_params: Any
+    _init_callback_context: Any
+
+    # settings that may be left open, and what they are when nothing is chosen
+    _fixed_settings: ClassVar[dict[str, Any]]
+
+    @abstractmethod
+    def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
+        """Settings to try, simple ones in the first rounds."""
+
+    @abstractmethod
+    def _take_over(self, model: Any, user_rows: IntArray) -> None:
+        """Attributes of this form from an automatic fit to other rows; which rows those were."""
+
+    def _setting(self, name: str) -> Any:
+        """A parameter as given, else as chosen from the data, else its fixed value."""
+        value = getattr(self, name)
+        if is_open(value):
+            return getattr(self, "chosen_", {}).get(name, self._fixed_settings[name])
+        return value
+
+    def _chooses(self, name: str) -> bool:
+        """Whether a setting is to be chosen: it is "auto", or all of them are left open."""
+        values = [getattr(self, each) for each in self._fixed_settings]
+        return is_auto(getattr(self, name)) or all(value is None for value in values)
+
+    @abstractmethod
+    def _is_precomputed(self) -> bool: ...
+
+    @abstractmethod
+    def _seeds(self) -> list[int]: ...
+
+    @abstractmethod
+    def _model_key(self) -> str: ...
+
+    def _goes_on(self) -> bool:
+        """Whether this fit starts from the last one."""
+        return bool(self.warm_start) and hasattr(self, "_state")
+
+    def _is_automatic(self, problem: Problem) -> bool:
+        """Whether settings are to be chosen: all were left open, or one was said to be "auto"."""
+        values = [getattr(self, name) for name in self._fixed_settings]
+        wanted = any(self._chooses(name) for name in self._fixed_settings)
+        possible = (
+            problem.options.learn_alpha
+            and problem.options.merge_rows
+            and self.standardize is not False
+            and isinstance(self.init, str)
+            and not self._is_precomputed()
+        )
+        if any(map(is_auto, values)) and not possible:
+            raise ValueError(
+                "settings can be 'auto' only with prior='ard', preset='fast', standardised inputs, "
+                "a named init and a named kernel; give numbers, or leave these at their defaults."
+            )
+        return wanted and possible and not self._goes_on() and len(problem.y) <= MAX_ROWS
+
+    def _reference(self, problem: Problem) -> Reference | None:
+        """The dense model to learn from; None if settings are not to be chosen, or it fails."""
+        if not self._is_automatic(problem):
+            return None
+        newton_size = float(len(self.classes_) * min(len(problem.y), MAX_RANK))
+        try:
+            with blas_threads(len(problem.y) * newton_size**2):
+                return fit_reference(problem.X, problem.y, problem.s)
+        except NumericalTrouble:
+            return None
+
+    def _fit_automatically(
+        self, reference: Reference, problem: Problem, X: Any, y: Any, sample_weight: Any
+    ) -> Self:
+        """Choose the settings and the model, and take over what it learned."""
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        context = None
+        if hasattr(self, "_skl_callbacks"):
+            context = self._init_callback_context(max_subtasks=None)
+            context.call_on_fit_task_begin(estimator=self, **data)
+        rows = problem.X_user[problem.first_user_row]
+        plain = clone(self).set_params(
+            class_weight=None, warm_start=False, random_state=self._seeds()[0]
+        )
+        model, tried, soft = choose(
+            plain,
+            self._rounds(reference),
+            rows,
+            problem.y,
+            problem.s,
+            reference,
+            self.classes_,
+            self.max_weights,
+        )
+        own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
+        self.__dict__.update({k: v for k, v in vars(model).items() if k not in own})
+        self.chosen_, self.candidates_ = dict(tried[0].parameters), tried
+        self.covariance_ = honest_covariance(model, rows, problem.y, problem.s)
+        self._take_over(model, problem.first_user_row[soft.origin])
+        self._state_key = (self.classes_, self._model_key())
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, **data)
+        if any(map(is_interrupted, tried)):
+            # what was learned so far can be used, and a search around this fit stops too
+            raise KeyboardInterrupt
+        warn_about(model, self.max_weights)
+        return self
+
+
+def warn_about(model: Any, max_weights: int | None) -> None:
+    """Say so when the chosen model did not end well, or is larger than it should be."""
+    if max_weights is not None and model.n_active_weights_ > max_weights:
+        warnings.warn(
+            f"No model with at most max_weights={max_weights} weights was found; this one has "
+            f"{model.n_active_weights_}. Raise max_weights.",
+            UserWarning,
+            stacklevel=3 + FIT_FRAMES,
+        )
+    if model.stop_reason_ == Stop.MAX_ITER:
+        warnings.warn(
+            f"Learning of the chosen model stopped at max_iter={model.n_iter_} before it "
+            "converged; raise max_iter or tol, or give the settings instead of leaving them open.",
+            ConvergenceWarning,
+            stacklevel=3 + FIT_FRAMES,
+        )
+    elif model.stop_reason_ == Stop.NUMERICAL:
+        warnings.warn(
+            f"Learning of the chosen model stopped after {model.n_iter_} iterations because the "
+            "posterior precision of the weights could not be factorised; the model is the one "
+            "reached so far. Give the settings instead of leaving them open.",
+            NumericalTroubleWarning,
+            stacklevel=3 + FIT_FRAMES,
+        )
+
+
+def is_auto(value: object) -> bool:
+    """Whether a setting is to be chosen from the data, by name."""
+    return isinstance(value, str) and value == "auto"
+
+
+def is_open(value: object) -> bool:
+    """Whether a setting has no value of its own."""
+    return value is None or is_auto(value)

@@ -1,0 +1,506 @@
+"""Claims about settings chosen from the training rows: the choice, and what the user gets."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import rel_entr
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_circles, make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core import learning
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.reference import Reference, fit_reference
+from sdgm.datasets import make_ripley
+from sdgm.estimators import automatic
+from sdgm.estimators import settings as open_settings
+from sdgm.estimators.automatic import (
+    FAITHFUL,
+    FEWER_REPLICATES,
+    OWN_FREQUENCY,
+    REPLICATES,
+    SMALLEST_FREQUENCY,
+    Candidate,
+    choose,
+    is_faithful,
+    preference,
+    soft_rows,
+)
+from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
+
+both_forms = pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
+few_examples = settings(max_examples=5, deadline=None, derandomize=True)
+
+
+def ripley(n_train: int = 120) -> tuple[FloatArray, IntArray]:
+    X, y, _, _ = make_ripley(n_train, 4).split()
+    return X, y
+
+
+PROBLEMS: dict[str, tuple[FloatArray, IntArray]] = {
+    "ripley": ripley(),
+    "moons": make_moons(120, noise=0.2, random_state=0),
+    "circles": make_circles(120, noise=0.1, factor=0.5, random_state=0),
+    "iris": load_iris(return_X_y=True),
+    "wine": load_wine(return_X_y=True),
+}
+
+
+@cache
+def fitted(form: Any, name: str) -> Any:
+    """An automatic fit that nobody may change."""
+    return form(random_state=0).fit(*PROBLEMS[name])
+
+
+def reference_of(X: FloatArray, y: IntArray) -> tuple[FloatArray, IntArray, FloatArray, Reference]:
+    """Distinct rows in sorted order, labels, weights, and the dense model that learned them."""
+    merged, count = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    rows, y, s = merged[:, :-1], merged[:, -1].astype(int), count.astype(float)
+    standardized = StandardScaler().fit_transform(rows, sample_weight=s)
+    return rows, y, s, fit_reference(standardized, y, s)
+
+
+# --- soft rows ---
+
+
+@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 1000))
+def test_soft_rows_share_the_weight_of_their_row(n_classes: int, N: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(N, 2)), rng.integers(n_classes, size=N)
+    s = rng.uniform(0.1, 9.0, size=N)
+    P_c = rng.dirichlet(np.full(n_classes, 0.05), size=N)
+    classes = np.array(list("abcde")[:n_classes])
+    soft = soft_rows(X, y, s, P_c, classes)
+    np.testing.assert_allclose(np.bincount(soft.origin, soft.s, minlength=N), s, rtol=1e-12)
+    np.testing.assert_array_equal(soft.X, X[soft.origin])
+    assert (soft.s > 0.0).all()
+    frequency = P_c[soft.origin, np.searchsorted(classes, soft.y)]
+    is_own = soft.y == classes[y][soft.origin]
+    assert (frequency[~is_own] >= SMALLEST_FREQUENCY).all()
+    assert set(soft.origin[is_own].tolist()) == set(range(N))
+
+
+def test_soft_rows_have_the_frequencies_of_the_reference() -> None:
+    P_c = np.array([[0.2, 0.3, 0.5], [0.0, 1.0 - 1e-4, 1e-4]])
+    soft = soft_rows(np.eye(2), np.array([2, 0]), np.array([1.0, 4.0]), P_c, np.array([10, 20, 30]))
+    assert soft.origin.tolist() == [0, 0, 0, 1, 1]
+    assert soft.y.tolist() == [10, 20, 30, 10, 20]
+    # of the second row the third class is too rare, and its own label too rare to be left out
+    np.testing.assert_allclose(soft.s, [0.2, 0.3, 0.5, 4 * OWN_FREQUENCY, 4.0], rtol=1e-4)
+
+
+# --- the choice ---
+
+
+def candidate(n_weights: int, n_numbers: int, divergence: float) -> Candidate:
+    return Candidate({}, REPLICATES, n_weights, n_numbers, divergence)
+
+
+def test_faithful_is_a_small_divergence() -> None:
+    assert is_faithful(candidate(1, 1, FAITHFUL))
+    assert not is_faithful(candidate(1, 1, 1.01 * FAITHFUL))
+
+
+def test_preference_is_budget_then_truth_then_size_or_closeness() -> None:
+    best_first = [
+        candidate(8, 8, 0.5 * FAITHFUL),  # small and true
+        candidate(8, 8, 0.9 * FAITHFUL),  # equally small, not as close
+        candidate(3, 30, 0.0),  # true, but more numbers
+        candidate(9, 90, 2.0 * FAITHFUL),  # not true, but close
+        candidate(1, 1, 3.0 * FAITHFUL),
+        candidate(11, 11, 0.0),  # beyond the budget
+    ]
+    assert sorted(reversed(best_first), key=lambda each: preference(each, 10)) == best_first
+    without_budget = min(best_first[2:], key=lambda each: preference(each, None))
+    assert without_budget is best_first[-1]
+
+
+class Stub(BaseEstimator):
+    """A model with a given divergence from equal probabilities, and a given number of weights."""
+
+    calls: ClassVar[list[tuple[Any, float]]] = []
+
+    def __init__(self, divergence: float = 0.0, n_weights: int = 1, shrinks: bool = False) -> None:
+        self.divergence = divergence
+        self.n_weights = n_weights
+        self.shrinks = shrinks
+
+    def fit(self, X: FloatArray, y: Any, sample_weight: FloatArray) -> Stub:
+        replicates = round(float(sample_weight.sum()) / len(np.unique(X)), 6)
+        self.calls.append((self.n_weights, replicates))
+        self.stop_reason_ = "converged"
+        factor = replicates / REPLICATES if self.shrinks else 1.0
+        self.n_active_weights_ = int(self.n_weights * factor)
+        return self
+
+    def predict_log_proba(self, X: FloatArray) -> FloatArray:
+        # (q, 1 - q) with divergence -ln(4 q (1 - q)) / 2 from (1/2, 1/2)
+        q = 0.5 + 0.5 * np.sqrt(1.0 - np.exp(-2.0 * self.divergence))
+        return np.log(np.tile([q, 1.0 - q], (len(X), 1)))
+
+
+def chosen(
+    rounds: list[list[dict[str, Any]]], max_weights: int | None = None
+) -> tuple[Any, list[Candidate]]:
+    Stub.calls.clear()
+    X, y = np.arange(6.0)[:, None], np.arange(6) % 2
+    even = Reference([], 0.0, np.full((6, 2), 0.5))
+    model, tried, _ = choose(
+        Stub(), iter(rounds), X, y, np.ones(6), even, np.arange(2), max_weights
+    )
+    return model, tried
+
+
+def stub(times_faithful: float, n_weights: int, **more: Any) -> dict[str, Any]:
+    return {"divergence": times_faithful * FAITHFUL, "n_weights": n_weights, **more}
+
+
+def test_the_first_round_with_a_faithful_model_decides() -> None:
+    rounds = [[stub(2.0, 1)], [stub(0.9, 7), stub(0.1, 9)], [stub(0.0, 2)]]
+    model, tried = chosen(rounds)
+    assert model.n_weights == 7
+    assert len(tried) == 3 and tried[0].parameters == rounds[1][0]
+    assert tried[0].divergence == pytest.approx(0.9 * FAITHFUL)
+
+
+def test_without_a_faithful_model_the_closest_is_taken() -> None:
+    model, tried = chosen([[stub(9.0, 1)], [stub(2.0, 50), stub(3.0, 2)], [stub(4.0, 60)]])
+    assert model.n_weights == 50
+    assert len(tried) == 4
+
+
+def test_a_budget_tries_fewer_replicates_until_it_is_met() -> None:
+    model, tried = chosen([[stub(0.5, 16, shrinks=True)]], max_weights=4)
+    assert [replicates for _, replicates in Stub.calls] == list(FEWER_REPLICATES[:2])
+    assert model.n_active_weights_ == tried[0].n_weights == 4
+    assert tried[0].replicates == FEWER_REPLICATES[1]
+
+
+def test_a_faithful_model_beyond_the_budget_does_not_end_the_search() -> None:
+    model, _ = chosen([[stub(0.5, 16)], [stub(0.6, 3)]], max_weights=4)
+    assert model.n_weights == 3
+
+
+# --- what the user gets ---
+
+
+@both_forms
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_fit_is_close_to_its_reference(form: Any, name: str) -> None:
+    X, y = PROBLEMS[name]
+    rows, labels, s, reference = reference_of(X, y)
+    model = fitted(form, name)
+    assert_proper(model, X)
+    assert set(model.chosen_) == set(model._fixed_settings)
+    assert model.candidates_[0].parameters == model.chosen_
+    assert model.candidates_[0].n_weights == model.n_active_weights_
+    n_inputs = np.size(getattr(model, "relevance_vectors_", []))
+    assert model.candidates_[0].n_numbers == model.n_active_weights_ + n_inputs
+    P, Q = reference.P_c, model.predict_proba(rows)
+    divergence = s @ rel_entr(P, Q).sum(axis=1) / s.sum()
+    assert model.candidates_[0].divergence == pytest.approx(divergence, abs=1e-6)
+    assert divergence < 1.5 * FAITHFUL
+    # both err on the same rows, but for a few that are doubtful
+    differ = P.argmax(axis=1) != Q.argmax(axis=1)
+    assert differ.mean() <= 0.05
+    assert P[differ].max(axis=1).max(initial=0.0) < 0.75
+    errors = [s @ (each.argmax(axis=1) != labels) / s.sum() for each in (P, Q)]
+    assert errors[1] <= errors[0] + 0.02
+
+
+@both_forms
+def test_a_linear_boundary_is_learned_as_well_as_by_logistic_regression(form: Any) -> None:
+    losses = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1650, 6))
+        y = (X @ [2.0, -1.0, 1.0, 0.0, 0.0, 0.0] + rng.logistic(size=len(X)) > 0.0).astype(int)
+        train, test = slice(150), slice(150, None)
+        linear = LogisticRegression().fit(X[train], y[train]).score(X[test], y[test])
+        losses.append(linear - form().fit(X[train], y[train]).score(X[test], y[test]))
+    assert np.mean(losses) < 0.02
+
+
+@both_forms
+@pytest.mark.slow
+def test_wdbc_is_learned_as_well_as_by_logistic_regression(form: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    linear = make_pipeline(StandardScaler(), LogisticRegression())
+    losses = []
+    for seed in range(4):
+        a, b, c, d = train_test_split(X, y, train_size=200, random_state=seed, stratify=y)
+        losses.append(linear.fit(a, c).score(b, d) - form(random_state=0).fit(a, c).score(b, d))
+    assert np.mean(losses) < 0.02
+
+
+def test_relevance_vectors_are_rows_of_the_user() -> None:
+    for name, (X, _) in PROBLEMS.items():
+        model = fitted(KernelSDGMClassifier, name)
+        assert len(model.relevance_) > 0
+        np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
+        np.testing.assert_allclose(
+            model._basis.vectors, (X[model.relevance_] - model._center) * model._inverse_scale
+        )
+
+
+def test_relevance_counts_the_rows_as_given_with_repeated_and_unused_ones() -> None:
+    X, y = PROBLEMS["moons"]
+    X, y = np.concatenate([X[:20] + 9.0, X, X]), np.concatenate([y[:20], y, y])
+    s = np.repeat([0.0, 1.0], [20, len(y) - 20])
+    model = KernelSDGMClassifier().fit(X, y, s)
+    np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
+    assert model.relevance_.min() >= 20
+    assert model.relevance_.max() < 20 + len(PROBLEMS["moons"][1])
+
+
+def test_terms_have_the_names_of_the_users_columns() -> None:
+    X, y = load_iris(return_X_y=True)
+    plain = fitted(SDGMClassifier, "iris")
+    named = SDGMClassifier(random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    assert len(named.terms_) == named.coef_.shape[1]
+    renamed = [term.translate(str.maketrans("abcd", "1234")) for term in named.terms_]
+    assert renamed == [term.replace("x", "") for term in plain.terms_]
+
+
+@both_forms
+@few_examples
+@given(max_weights=st.integers(3, 12), seed=st.integers(0, 100))
+def test_a_budget_of_weights_is_kept(form: Any, max_weights: int, seed: int) -> None:
+    X, y = two_modes(60, seed=seed)
+    with own_warnings_allowed():
+        model = form(max_weights=max_weights, random_state=0).fit(X, y)
+    assert model.n_active_weights_ <= max_weights
+    assert_proper(model, X)
+
+
+# --- what must not change a fit ---
+
+
+def assert_same(one: Any, other: Any, X: FloatArray) -> None:
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert one.chosen_ == other.chosen_
+    assert one.n_active_weights_ == other.n_active_weights_
+    np.testing.assert_array_equal(one.covariance_, other.covariance_)
+
+
+@both_forms
+@few_examples
+@given(n_classes=st.integers(2, 3), ties=st.booleans(), seed=st.integers(0, 1000))
+def test_repetition_order_and_absence_are_weights(
+    form: Any, n_classes: int, ties: bool, seed: int
+) -> None:
+    X, y = blobs(36, n_classes, seed=seed)
+    X = X.round(1) if ties else X
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 4, size=len(y))
+    s[:n_classes] = 1
+    model = form(random_state=0)
+    with own_warnings_allowed():
+        weighted = clone(model).fit(X, y, s.astype(float))
+        order = rng.permutation(s.sum())
+        repeated = clone(model).fit(X.repeat(s, axis=0)[order], y.repeat(s)[order])
+    assert_same(weighted, repeated, X)
+
+
+@both_forms
+def test_names_of_classes_do_not_matter(form: Any) -> None:
+    X, y = PROBLEMS["iris"]
+    same_order = form(random_state=0).fit(X, np.array(["one", "three", "two"])[y])
+    assert same_order.classes_.tolist() == ["one", "three", "two"]
+    assert_same(fitted(form, "iris"), same_order, X)
+    assert set(same_order.predict(X)) == {"one", "three", "two"}
+    reverse = form(random_state=0).fit(X, np.array(["c", "b", "a"])[y])
+    np.testing.assert_allclose(
+        reverse.predict_proba(X)[:, ::-1], same_order.predict_proba(X), atol=1e-3
+    )
+
+
+@both_forms
+def test_class_weights_are_sample_weights(form: Any) -> None:
+    X, y = PROBLEMS["ripley"]
+    factor = {0: 1.0, 1: 3.0}
+    by_class = form(class_weight=factor, random_state=0).fit(X, y)
+    by_row = form(random_state=0).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    assert_same(by_class, by_row, X)
+    shift = by_class.predict_proba(X)[:, 1] - fitted(form, "ripley").predict_proba(X)[:, 1]
+    assert shift.mean() > 0.05
+
+
+@both_forms
+def test_fit_leaves_the_parameters_as_they_were(form: Any) -> None:
+    model = fitted(form, "moons")
+    assert model.get_params() == form(random_state=0).get_params()
+    assert_same(clone(model).fit(*PROBLEMS["moons"]), model, PROBLEMS["moons"][0])
+
+
+@both_forms
+def test_a_pickled_model_predicts_the_same(form: Any) -> None:
+    X, _ = PROBLEMS["moons"]
+    model = fitted(form, "moons")
+    assert_same(pickle.loads(pickle.dumps(model)), model, X)
+
+
+@both_forms
+def test_a_warm_start_keeps_what_was_chosen_and_goes_on(form: Any) -> None:
+    X, y = PROBLEMS["moons"]
+    model = form(warm_start=True, random_state=0).fit(X, y)
+    chosen, candidates, n_weights = model.chosen_, model.candidates_, model.n_active_weights_
+    model.fit(X, y)
+    assert model.chosen_ == chosen != {}
+    assert model.candidates_ == candidates
+    assert model.n_initial_weights_ == n_weights
+    assert model.score(X, y) > 0.9
+    model.set_params(warm_start=False).fit(X, y)
+    assert_same(model, fitted(form, "moons"), X)
+
+
+# --- one setting only ---
+
+
+def test_auto_for_one_setting_leaves_the_others_as_given() -> None:
+    X, y = PROBLEMS["moons"]
+    model = KernelSDGMClassifier(1, kernel="rbf", gamma="auto", random_state=0).fit(X, y)
+    reference = reference_of(X, y)[-1]
+    best = reference.best("rbf")
+    assert best is not None
+    gamma = getattr(best.kernel, "gamma", None)
+    assert model.chosen_ == {"n_components": 1, "kernel": "rbf", "gamma": gamma}
+    assert model.gamma_ == gamma
+    model = SDGMClassifier(2, covariance_type="auto", random_state=0).fit(X, y)
+    assert model.chosen_["n_components"] == 2
+    assert all(each.parameters["n_components"] == 2 for each in model.candidates_)
+    model = SDGMClassifier("auto", covariance_type="diag", random_state=0).fit(X, y)
+    assert model.chosen_["covariance_type"] == "diag"
+
+
+def test_the_scale_of_a_relevance_vector_machine_can_be_chosen() -> None:
+    X, y = PROBLEMS["moons"]
+    model = RVMClassifier(gamma="auto", random_state=0).fit(X, y)
+    assert model.chosen_["gamma"] == model.gamma_
+    assert model.n_components_.tolist() == [1, 1]
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"prior": "ridge"}, {"preset": "paper"}, {"standardize": False}, {"kernel": "precomputed"}],
+    ids=lambda setting: next(iter(setting)),
+)
+def test_auto_where_nothing_can_be_chosen_is_refused_in_one_sentence(
+    setting: dict[str, Any],
+) -> None:
+    X, y = PROBLEMS["moons"]
+    X = X @ X.T if setting.get("kernel") == "precomputed" else X
+    with pytest.raises(ValueError, match=r"^settings can be 'auto' only with [^.]*\.$"):
+        KernelSDGMClassifier("auto", **setting).fit(X, y)
+
+
+@both_forms
+@pytest.mark.parametrize("reason", ["many rows", "numerical trouble"])
+def test_without_a_reference_the_settings_are_the_fixed_ones(
+    monkeypatch: pytest.MonkeyPatch, reason: str, form: Any
+) -> None:
+    def trouble(*_: Any) -> None:
+        raise NumericalTrouble("cannot be factorised")
+
+    X, y = two_modes(51)
+    if reason == "many rows":
+        monkeypatch.setattr(open_settings, "MAX_ROWS", 50)
+    else:
+        monkeypatch.setattr(open_settings, "fit_reference", trouble)
+    model = form(random_state=0).fit(X, y)
+    assert model.chosen_ == {} and model.candidates_ == []
+    fixed = form(3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), fixed.predict_proba(X))
+
+
+@both_forms
+def test_a_class_of_two_rows_is_no_reason_to_warn(form: Any) -> None:
+    # nobody asked for more components than rows; warnings are errors
+    X, _ = blobs(8, 2)
+    model = form(random_state=0).fit(X, np.repeat([0, 1], [6, 2]))
+    assert model.chosen_ != {}
+
+
+# --- while and after learning ---
+
+
+def interrupt_after(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, n_calls: int
+) -> list[None]:
+    """As if the user pressed Ctrl-C in a call of this function; returns its calls so far."""
+    original = getattr(owner, name)
+    calls: list[None] = []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(None)
+        if len(calls) > n_calls:
+            raise KeyboardInterrupt
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    return calls
+
+
+@both_forms
+def test_an_interrupt_between_candidates_ends_the_whole_fit(
+    monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    calls = interrupt_after(monkeypatch, automatic, "judged", 1)
+    with pytest.raises(KeyboardInterrupt):
+        form(random_state=0).fit(*PROBLEMS["moons"])
+    assert len(calls) == 2
+
+
+@both_forms
+@pytest.mark.parametrize("n_calls", [0, 3, 25])
+def test_an_interrupt_within_a_candidate_ends_the_whole_fit_with_the_best_so_far(
+    monkeypatch: pytest.MonkeyPatch, n_calls: int, form: Any
+) -> None:
+    X, y = PROBLEMS["moons"]
+    calls = interrupt_after(monkeypatch, learning, "settle_r_and_w", n_calls)
+    model = form(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(calls) == n_calls + 1
+    assert_proper(model, X)
+    assert model.chosen_ == model.candidates_[0].parameters
+    assert "interrupted" in {each.stop_reason for each in model.candidates_}
+
+
+def test_the_covariance_is_that_of_the_labels_each_counted_once() -> None:
+    X, y = PROBLEMS["ripley"]
+    model = SDGMClassifier(1, covariance_type="auto", random_state=0).fit(X, y)
+    Phi = np.column_stack([np.ones(len(X)), model._basis.transform(model._standardized(X))])
+    P = model.predict_component_proba(X)
+    k, h = np.nonzero(model._active)
+    A = np.diag(model._state.alpha)
+    for n in range(len(X)):
+        W = np.diag(P[n]) - np.outer(P[n], P[n])
+        A += W[np.ix_(k, k)] * np.outer(Phi[n, h], Phi[n, h])
+    np.testing.assert_allclose(model.covariance_, np.linalg.inv(A), rtol=1e-6)
+
+
+@both_forms
+def test_averaged_probabilities_are_less_certain_with_fewer_rows(form: Any) -> None:
+    X, y, X_test, _ = make_ripley(240, 100).split()
+    deviation = {}
+    for step in (1, 8):
+        model = form(random_state=0).fit(X[::step], y[::step])
+        mean, std = model.predict_proba_averaged(X_test, return_std=True)
+        np.testing.assert_allclose(mean.sum(axis=1), 1.0)
+        deviation[step] = std.mean()
+    assert deviation[8] > 1.3 * deviation[1] > 0.0
