@@ -92,11 +92,12 @@ def test_help_names_every_part_and_what_it_takes() -> None:
 
 def test_options_reach_table_1(asked: dict[str, Any]) -> None:
     options = ["-p", "distinct", "-p", "own", "-o", "there", "--seed", "4", "--jobs", "3"]
-    result = run("table1", *options, "--quick")
+    result = run("table1", *options, "--quick", "--own-splits", "20")
     assert result.exit_code == 0, result.output
     assert asked == {
         "folder": Path("there"),
         "protocols": ["distinct", "own"],
+        "own_splits": 20,
         "seed": 4,
         "quick": True,
         "jobs": 3,
@@ -113,10 +114,16 @@ def test_without_options_it_is_the_ten_splits_in_full(asked: dict[str, Any]) -> 
     assert asked == {
         "folder": Path("sdgm-results"),
         "protocols": ["ten"],
+        "own_splits": 100,
         "seed": 0,
         "quick": False,
     }
     assert jobs == os.cpu_count()
+
+
+def test_a_quick_run_does_not_write_where_results_are(asked: dict[str, Any]) -> None:
+    assert run("table1", "--quick").exit_code == 0
+    assert asked["folder"] == Path("sdgm-results-quick")
 
 
 @needs_matplotlib
@@ -141,6 +148,7 @@ def test_options_reach_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == {
         "folder": Path("there"),
         "protocols": ["ten"],
+        "own_splits": 100,
         "seed": 0,
         "quick": True,
         "jobs": 2,

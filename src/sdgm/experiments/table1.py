@@ -240,6 +240,8 @@ def has_converged(model: Any) -> bool | None:
 def chosen_parameters(model: Any) -> dict[str, float | str]:
     """What the training rows decided: parameters of a search, or of a kernel."""
     last = model[-1] if isinstance(model, Pipeline) else model
+    if getattr(last, "chosen_", None):
+        return dict(last.chosen_)
     if hasattr(last, "best_params_"):
         return {name: float(value) for name, value in last.best_params_.items()}
     return {"kernel": str(last.kernel_)} if hasattr(last, "kernel_") else {}
