@@ -19,10 +19,11 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.kernels import Kernel, make_kernel
+from sdgm.core.options import Preset
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.state import Record, State
 from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.experiments.demo import COMPONENTS_PER_CLASS, ripley
+from sdgm.experiments.demo import paper_model, ripley
 from sdgm.experiments.figures.files import save_picture
 from sdgm.plotting import CLASS_COLORS, COMPONENT_DASHES, FRAME_COLOR, BoundaryDisplay
 
@@ -176,17 +177,7 @@ def learned(seed: int) -> Training:
     """Ripley's problem, learned with the demo's settings and all states kept."""
     data = ripley(seed)
     X, y, X_test, y_test = data.split()
-    model = KernelSDGMClassifier(
-        COMPONENTS_PER_CLASS,
-        kernel="poly",
-        degree=2,
-        gamma=1.0,
-        coef0=1.0,
-        standardize=False,
-        preset="paper",
-        random_state=seed,
-        record_states=True,
-    ).fit(X, y)
+    model = paper_model(Preset.PAPER, seed).set_params(record_states=True).fit(X, y)
     rows = "generated rows" if data.generated else "published rows"
     error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
     title = f"Ripley's problem ({rows}), dual SDGM, seed {seed}: test error {error:.1f} %"
