@@ -8,6 +8,7 @@ Cells are kept in the output folder, so that a run that was stopped goes on.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -235,7 +236,12 @@ def main() -> None:
     records = run_cells(
         options.output / "accuracy.jsonl", keys, measured_cell, jobs=options.jobs, progress=tell
     )
-    command = f"python -m benchmarks.accuracy --splits {options.splits}"
+    chosen = ["--splits", str(options.splits)]
+    if options.data != [*IDA, *BUNDLED]:
+        chosen += ["--data", *options.data]
+    if options.methods != list(METHODS):
+        chosen += ["--methods", *options.methods]
+    command = f"python -m benchmarks.accuracy {shlex.join(chosen)}"
     (options.output / "accuracy.md").write_text(page(records, command), encoding="utf-8")
     draw_ranks(records, options.output / "accuracy-ranks")
     print(f"\nwrote {options.output / 'accuracy.md'}")
