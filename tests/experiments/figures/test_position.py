@@ -33,9 +33,6 @@ def inside(box: Box, x: float, y: float) -> bool:
 
 @pytest.mark.parametrize("box", ESTIMATORS, ids=lambda box: box.name)
 def test_what_is_written_in_a_box_is_an_estimator_of_ours(box: Box) -> None:
-    name = box.text.partition("(")[0]
-    if not hasattr(sdgm, name):
-        pytest.skip(f"there is no {name} yet")
     assert isinstance(eval(box.text, vars(sdgm)), ClassifierMixin)
 
 
