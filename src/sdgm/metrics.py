@@ -1,4 +1,4 @@
-"""How good predicted probabilities are: calibration error and Brier score."""
+"""How good predicted probabilities are: calibration error, Brier score, rejection curve."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class CalibrationBins(NamedTuple):
 
     Attributes
     ----------
-    n_rows : (n_bins,) integer array
-        Rows in each bin.
+    n_rows : (n_bins,) array
+        Rows in each bin, integers; with sample weights their sums.
     confidence : (n_bins,) array
         Their mean confidence.
     frequency : (n_bins,) array
         The share of them where the prediction came true.
     """
 
-    n_rows: IntArray
+    n_rows: IntArray | FloatArray
     confidence: FloatArray
     frequency: FloatArray
 
@@ -50,8 +50,53 @@ class CalibrationBins(NamedTuple):
         return float(self.n_rows @ gap / self.n_rows.sum())
 
 
+class RejectionCurve(NamedTuple):
+    """Error among the rows that are answered, the most confident ones first.
+
+    One point per distinct confidence: rows that are equally sure are answered together.
+
+    Attributes
+    ----------
+    answered : (n_points,) array
+        Share of the rows that are answered, increasing; the last is 1.
+    error : (n_points,) array
+        The share of wrong labels among them.
+    confidence : (n_points,) array
+        The probability of the most probable class that is needed to be answered, decreasing.
+    """
+
+    answered: FloatArray
+    error: FloatArray
+    confidence: FloatArray
+
+    @property
+    def area(self) -> float:
+        """Mean error over all shares of answered rows.
+
+        Between two points the wrong rows are spread evenly, as if in the mean over all orders of
+        the rows that are equally sure. A random order has the error of all rows.
+        """
+        a, wrong = self.answered, self.answered * self.error
+        width = np.diff(a, prepend=0.0)
+        rate = np.diff(wrong, prepend=0.0) / width  # of errors in each group
+        # the integral of (wrong_0 + rate (a - a_0)) / a from a_0 to a_1; wrong_0 = 0 at a_0 = 0
+        ahead = (wrong[:-1] - rate[1:] * a[:-1]) * np.log1p(width[1:] / a[:-1])
+        return float(rate @ width + ahead.sum())
+
+    @property
+    def perfect_area(self) -> float:
+        """Area if all wrong rows were less sure than all right ones, the labels as they are."""
+        error = float(self.error[-1])
+        return error + (1.0 - error) * float(np.log1p(-error)) if error < 1.0 else 1.0
+
+
 def expected_calibration_error(
-    y_true: ArrayLike, P: ArrayLike, n_bins: int = 15, *, labels: ArrayLike | None = None
+    y_true: ArrayLike,
+    P: ArrayLike,
+    n_bins: int = 15,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Expected calibration error of the most probable class (top-label ECE).
 
@@ -68,6 +113,8 @@ def expected_calibration_error(
         Bins between 0 and 1, each with its upper and without its lower end.
     labels : array of shape (n_classes,), optional
         Label of each column of P; the sorted labels in ``y_true`` if not given.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
 
     Returns
     -------
@@ -85,10 +132,17 @@ def expected_calibration_error(
     0.2333
     """
     P, codes = checked_predictions(y_true, P, labels)
-    return calibration_bins(P.argmax(axis=1) == codes, P.max(axis=1), n_bins).error
+    right = P.argmax(axis=1) == codes
+    return calibration_bins(right, P.max(axis=1), n_bins, sample_weight=sample_weight).error
 
 
-def brier_score(y_true: ArrayLike, P: ArrayLike, *, labels: ArrayLike | None = None) -> float:
+def brier_score(
+    y_true: ArrayLike,
+    P: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Brier score: mean squared distance between probabilities and one-hot truth.
 
     Parameters
@@ -98,6 +152,8 @@ def brier_score(y_true: ArrayLike, P: ArrayLike, *, labels: ArrayLike | None = N
         Class probabilities, as from `predict_proba`.
     labels : array of shape (n_classes,), optional
         Label of each column of P; the sorted labels in ``y_true`` if not given.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
 
     Returns
     -------
@@ -112,7 +168,98 @@ def brier_score(y_true: ArrayLike, P: ArrayLike, *, labels: ArrayLike | None = N
     """
     P, codes = checked_predictions(y_true, P, labels)
     T = np.eye(P.shape[1])[codes]  # (N, C)
-    return float(np.mean(np.sum((P - T) ** 2, axis=1)))
+    distance = np.sum((P - T) ** 2, axis=1)
+    return float(np.average(distance, weights=checked_weights(sample_weight, len(P))))
+
+
+def rejection_curve(
+    y_true: ArrayLike,
+    P: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> RejectionCurve:
+    """Error among the rows answered when the least confident ones are rejected.
+
+    Also known as the risk-coverage curve. Confidence is the probability of the most probable class.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+    P : array of shape (n_samples, n_classes)
+        Class probabilities, as from `predict_proba`.
+    labels : array of shape (n_classes,), optional
+        Label of each column of P; the sorted labels in ``y_true`` if not given.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    curve : RejectionCurve
+        ``answered, error, confidence``, with properties ``area`` and ``perfect_area``.
+
+    References
+    ----------
+    R. El-Yaniv, Y. Wiener, "On the Foundations of Noise-free Selective Classification",
+    Journal of Machine Learning Research 11, 2010.
+
+    Examples
+    --------
+    >>> curve = rejection_curve([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> curve.answered.round(3), curve.error.round(3)
+    (array([0.333, 0.667, 1.   ]), array([0.   , 0.   , 0.333]))
+    >>> round(curve.area, 3), round(curve.perfect_area, 3)
+    (0.063, 0.063)
+    """
+    P, codes = checked_predictions(y_true, P, labels)
+    s = checked_weights(sample_weight, len(P))
+    rows = np.flatnonzero(s)
+    P, codes, s = P[rows], codes[rows], s[rows]
+    least_first, group = np.unique(P.max(axis=1), return_inverse=True)
+    weight = np.bincount(group, s)[::-1].cumsum()
+    wrong = np.bincount(group, s * (P.argmax(axis=1) != codes))[::-1].cumsum()
+    return RejectionCurve(weight / weight[-1], wrong / weight, least_first[::-1])
+
+
+def area_under_rejection_curve(
+    y_true: ArrayLike,
+    P: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean error over all shares of answered rows, the most confident ones first.
+
+    It is small where labels are right and where the wrong ones are the unsure ones. Only the order
+    of the confidences matters, not their values.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+    P : array of shape (n_samples, n_classes)
+        Class probabilities, as from `predict_proba`.
+    labels : array of shape (n_classes,), optional
+        Label of each column of P; the sorted labels in ``y_true`` if not given.
+    sample_weight : array of shape (n_samples,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    area : float
+        Between 0 and 1, lower is better. What a perfect order of the same labels would have is the
+        ``perfect_area`` of `rejection_curve`; a random order has the error of all rows.
+
+    References
+    ----------
+    Y. Geifman, G. Uziel, R. El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural
+    Classifiers", ICLR 2019.
+
+    Examples
+    --------
+    >>> area_under_rejection_curve([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    0.0630
+    """
+    return rejection_curve(y_true, P, labels=labels, sample_weight=sample_weight).area
 
 
 def calibration_bins(
@@ -120,6 +267,8 @@ def calibration_bins(
     confidence: FloatArray,
     n_bins: int = 15,
     strategy: str = Binning.UNIFORM,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> CalibrationBins:
     """Predictions in bins of similar confidence.
 
@@ -130,7 +279,9 @@ def calibration_bins(
         The probability that was given to it.
     n_bins : int
     strategy : {"uniform", "quantile"}
-        Bins of equal width, or of about equal numbers of rows.
+        Bins of equal width, or of about equal numbers of rows (weights do not move them).
+    sample_weight : (n_samples,) array, optional
+        How often each row counts.
 
     Returns
     -------
@@ -148,10 +299,12 @@ def calibration_bins(
     if Binning(strategy) is Binning.QUANTILE:
         edges = np.quantile(confidence, edges)
     index = np.searchsorted(edges[1:-1], confidence, side="left")
-    n_rows = np.bincount(index, minlength=n_bins)
+    s = None if sample_weight is None else checked_weights(sample_weight, len(index))
+    n_rows = np.bincount(index, s, minlength=n_bins)
     used = n_rows > 0
-    confidences = np.bincount(index, confidence, minlength=n_bins)  # sums over the bins
-    successes = np.bincount(index, came_true, minlength=n_bins)
+    each = 1.0 if s is None else s
+    confidences = np.bincount(index, each * confidence, minlength=n_bins)  # sums over the bins
+    successes = np.bincount(index, each * came_true, minlength=n_bins)
     return CalibrationBins(
         n_rows[used], confidences[used] / n_rows[used], successes[used] / n_rows[used]
     )
@@ -188,3 +341,20 @@ def checked_predictions(
             f"{names.tolist()}; leave such rows out."
         )
     return P, codes
+
+
+def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    """Weights of the rows as an array; ones if not given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    s = np.asarray(sample_weight, dtype=np.float64)
+    if s.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {s.shape} for {n_rows} rows; pass one number per row."
+        )
+    if not (np.isfinite(s).all() and (s >= 0).all() and s.any()):
+        raise ValueError(
+            "sample_weight has a value that is negative or not finite, or nothing but zeros; pass "
+            "how often each row counts."
+        )
+    return s

@@ -135,21 +135,31 @@ class PredictionMixin:
         """Mean and standard deviation of the class probabilities over the posterior draws."""
         draws = self._posterior_draws()  # (S, K, n_terms + 1)
         n_classes = len(self.classes_)
+        w = np.concatenate([self.intercept_[:, None], self.coef_], axis=1)
         log_pi = np.log(self.mixture_weights_)
+        to_others = 1.0 - np.eye(n_classes)
 
-        def mean_and_square(Phi: FloatArray) -> FloatArray:
-            sums = np.zeros((len(Phi), 2 * n_classes))
-            for draw in draws:
-                logits = Phi @ draw[:, 1:].T + draw[:, 0] + log_pi
-                log_P_cm = component_log_posterior(np.asfortranarray(logits))
-                P_c = np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
-                sums[:, :n_classes] += P_c
-                sums[:, n_classes:] += P_c * P_c
-            return sums / len(draws)
+        def probabilities(Phi: FloatArray, weights: FloatArray) -> FloatArray:
+            logits = Phi @ weights[:, 1:].T + weights[:, 0] + log_pi
+            log_P_cm = component_log_posterior(np.asfortranarray(logits))
+            return np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
 
-        moments = self._on_basis(X, 2 * n_classes, mean_and_square)
-        mean = moments[:, :n_classes] / moments[:, :n_classes].sum(axis=1, keepdims=True)
-        return mean, np.sqrt(np.maximum(moments[:, n_classes:] - mean * mean, 0.0))
+        def mean_and_variance(Phi: FloatArray) -> FloatArray:
+            # near one the digits are in 1 - P_c, the sum over the other classes
+            near_one = probabilities(Phi, w) > 0.5
+            mean, squares = np.zeros((2, len(Phi), n_classes))
+            for n_before, draw in enumerate(draws):
+                P_c = probabilities(Phi, draw)
+                deviation = np.where(near_one, P_c @ to_others, P_c) - mean
+                # squares about the running mean: E[P^2] - E[P]^2 would cancel
+                mean += deviation / (n_before + 1)
+                squares += deviation**2 * (n_before / (n_before + 1))
+            mean = np.where(near_one, 1.0 - mean, mean)
+            return np.hstack([mean, squares / len(draws)])
+
+        moments = self._on_basis(X, 2 * n_classes, mean_and_variance)
+        mean = np.maximum(moments[:, :n_classes], 0.0)
+        return mean / mean.sum(axis=1, keepdims=True), np.sqrt(moments[:, n_classes:])
 
     def _posterior_draws(self) -> FloatArray:
         """Weights drawn from their posterior, the constant first: (S, K, n_terms + 1)."""

@@ -1,0 +1,209 @@
+"""Rejection curves: the error among rows answered, when the least sure ones are rejected."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from sdgm._typing import FloatArray
+from sdgm.metrics import RejectionCurve, rejection_curve
+from sdgm.plotting.style import class_color, given_or_new, quiet_frame
+
+REJECTION_SIZE = (5.2, 4.2)
+# between neighbouring curves, so that they can be told apart without colour
+CURVE_DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1)), (0, (9, 2)))
+PERFECT_DASHES = (0, (1, 1.6))
+PERFECT_POINTS = 200
+
+
+class RejectionDisplay:
+    """Error among the rows answered against their share, the most confident rows first.
+
+    On the right all rows are answered; to the left the least confident ones are rejected. A curve
+    that falls quickly to the left belongs to a model that knows where it may be wrong. The dotted
+    curve is what the same labels would have in a perfect order, all wrong rows last.
+
+    Make it with `from_estimator` or `from_predictions`; draw several models in one picture by
+    passing on the axes of the first: ``ax=first.ax_``.
+
+    Parameters
+    ----------
+    curve : RejectionCurve
+        As from `sdgm.metrics.rejection_curve`.
+    name : str or None
+        Of the model, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : Line2D
+    perfect_ : Line2D or None
+        None where it was not asked for.
+    legend_ : Legend
+    """
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+    perfect_: Any
+    legend_: Any
+
+    def __init__(self, *, curve: RejectionCurve, name: str | None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        perfect: bool = True,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the rejection curve of a fitted classifier on rows it has not seen.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with `predict_proba`
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight, perfect, ax :
+            As in `from_predictions`.
+        name : str, optional
+            For the legend; the class name of the estimator if not given.
+
+        Returns
+        -------
+        display : RejectionDisplay
+
+        Examples
+        --------
+        >>> from sdgm import KernelSDGMClassifier
+        >>> from sdgm.datasets import make_ripley
+        >>> from sdgm.plotting import new_axes
+        >>> X, y, X_test, y_test = make_ripley().split()
+        >>> model = KernelSDGMClassifier(1, random_state=0).fit(X, y)
+        >>> display = RejectionDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
+        >>> display.curve.area < 0.05
+        True
+        """
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            labels=estimator.classes_,
+            sample_weight=sample_weight,
+            perfect=perfect,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        P: Any,
+        *,
+        labels: Any = None,
+        sample_weight: Any = None,
+        perfect: bool = True,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the rejection curve of predicted probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+        P : array-like of shape (n_samples, n_classes)
+        labels : array-like of shape (n_classes,), optional
+            Label of each column of P; the sorted labels in ``y_true`` if not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        perfect : bool, default=True
+            Whether to draw what a perfect order of the same labels would have.
+        name : str, optional
+            Of the model, for the legend.
+        ax : matplotlib Axes, optional
+            On a new figure of pyplot's if not given.
+
+        Returns
+        -------
+        display : RejectionDisplay
+        """
+        curve = rejection_curve(y_true, P, labels=labels, sample_weight=sample_weight)
+        return cls(curve=curve, name=name).plot(perfect=perfect, ax=ax)
+
+    def plot(self, *, perfect: bool = True, ax: Any = None) -> Self:
+        """Draw on given axes, or on a new figure of pyplot's.
+
+        Parameters
+        ----------
+        perfect : bool, default=True
+            Whether to draw what a perfect order of the same labels would have.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = given_or_new(ax, REJECTION_SIZE)
+        self.figure_ = self.ax_.figure
+        labels = [line.get_label() for line in self.ax_.lines]
+        index = sum(line.get_gid() == "rejection" for line in self.ax_.lines)  # drawn here before
+        top = self.ax_.get_ylim()[1] if index else 0.0
+        area = f"mean {100 * self.curve.area:.1f} %"
+        (self.line_,) = self.ax_.plot(
+            *from_first_answer(self.curve),
+            color=class_color(index),
+            ls=CURVE_DASHES[index % len(CURVE_DASHES)],
+            lw=1.8,
+            gid="rejection",
+            label=area if self.name is None else f"{self.name} ({area})",
+        )
+        self.perfect_ = None
+        if perfect:
+            legend = "perfect order of the same labels"
+            (self.perfect_,) = self.ax_.plot(
+                *perfect_curve(float(self.curve.error[-1])),
+                color=class_color(index),
+                ls=PERFECT_DASHES,
+                lw=1.3,
+                label="_nolegend_" if legend in labels else legend,
+            )
+        self.ax_.set(xlabel="share of rows answered", ylabel="error among them", xlim=(0.0, 1.0))
+        self.ax_.set(ylim=(0.0, max(top, 1.08 * self.curve.error.max(), 1e-3)))
+        for axis in self.ax_.xaxis, self.ax_.yaxis:
+            axis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
+        quiet_frame(self.ax_)
+        self.legend_ = self.ax_.legend(frameon=False, loc="best")
+        return self
+
+
+def from_first_answer(curve: RejectionCurve) -> tuple[FloatArray, FloatArray]:
+    """Shares and errors, from no rows on: the first group is answered evenly."""
+    return (
+        np.concatenate([[0.0], curve.answered]),
+        np.concatenate([curve.error[:1], curve.error]),
+    )
+
+
+def perfect_curve(error: float) -> tuple[FloatArray, FloatArray]:
+    """Shares and errors if all right rows come before all wrong ones.
+
+    Examples
+    --------
+    >>> answered, errors = perfect_curve(0.2)
+    >>> answered[:2], errors[[0, 1, -1]]
+    (array([0. , 0.8]), array([0. , 0. , 0.2]))
+    """
+    if error == 1.0:
+        return np.array([0.0, 1.0]), np.ones(2)
+    share = np.linspace(1.0 - error, 1.0, PERFECT_POINTS)
+    return np.append(0.0, share), np.append(0.0, 1.0 - (1.0 - error) / share)
