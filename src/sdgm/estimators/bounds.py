@@ -1,0 +1,370 @@
+"""A PAC-Bayes bound on the error of a fitted classifier, from its training rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm.core import pac_bayes
+from sdgm.core.features import Monomials, n_monomials
+from sdgm.core.reference import QUADRATIC_SCALES, RBF_SCALES
+from sdgm.estimators.automatic import AUTO_COMPONENTS
+from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.dual import KernelBasis, KernelSDGMClassifier
+from sdgm.estimators.parameters import choice, components_per_class, positive_integer
+from sdgm.estimators.primal import SIMPLE_TO_FULL
+from sdgm.estimators.randomised import Answers, Loss, Posterior, mean_losses, weight_posterior
+
+# factors on the covariance of the weights that are tried
+COVARIANCE_SCALES = 2.0 ** np.arange(-4, 9)
+# draws that the factor is chosen by, apart from those that the bound is computed from
+PILOT_DRAWS = 20_000
+# share of delta that is kept for the draws
+DRAWS_SHARE = 0.02
+# how many values of a setting were there to choose from, the fixed one included
+CHOICES = {
+    "covariance_type": len(SIMPLE_TO_FULL) + 1,
+    "kernel": 3,
+    "gamma": len(RBF_SCALES) + len(QUADRATIC_SCALES) + 1,
+}
+
+
+class Scaling(StrEnum):
+    """Where the scaling of the inputs comes from."""
+
+    GIVEN = "given"
+    PAID = "paid"
+
+
+@dataclass(frozen=True)
+class PACBayesBound:
+    """A bound on the error on new rows, and what it is made of.
+
+    Attributes
+    ----------
+    gibbs_bound : float
+        Upper bound on the error of one classifier drawn from the posterior for each row.
+    gibbs_error : float
+        Its error on the rows, estimated from draws.
+    joint_bound, joint_error : float
+        The same for the chance that two such classifiers both err on a row.
+    vote_bound : float
+        Upper bound on the error of the vote of all of them.
+    kl_weights, kl_structure, kl_settings : float
+        Divergence of posterior from prior in nats: values of the weights; which weights, components
+        and relevance vectors; settings, prior variances and scaling.
+    n_rows : int
+        Rows that the errors were measured on, relevance vectors not among them.
+    covariance_scale : float
+        Factor on the covariance of the weights that made the bound small.
+    delta : float
+        Chance that some of the bounds do not hold.
+    scaling_is_given : bool
+        Whether the bounds hold only if centers and scales of the inputs, which were learned from
+        the rows, are taken as known beforehand.
+
+    Examples
+    --------
+    >>> from sdgm import SDGMClassifier, pac_bayes_bound
+    >>> from sdgm.datasets import make_ripley
+    >>> X, y, _, _ = make_ripley(1000, 4, random_state=0).split()
+    >>> bound = pac_bayes_bound(SDGMClassifier(2, random_state=0).fit(X, y), X, y)
+    >>> bound.gibbs_error < bound.gibbs_bound < 0.4
+    True
+    """
+
+    gibbs_bound: float
+    gibbs_error: float
+    joint_bound: float
+    joint_error: float
+    vote_bound: float
+    kl_weights: float
+    kl_structure: float
+    kl_settings: float
+    n_rows: int
+    covariance_scale: float
+    delta: float
+    scaling_is_given: bool
+
+    @property
+    def kl(self) -> float:
+        """All nats that are paid."""
+        return self.kl_weights + self.kl_structure + self.kl_settings
+
+
+def pac_bayes_bound(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    loss: str = "error",
+    scaling: str = "given",
+    n_alternatives: int = 1,
+    n_draws: int = 500_000,
+    random_state: Any = 0,
+) -> PACBayesBound:
+    """A bound on the error on new rows that holds with probability ``1 - delta``.
+
+    It is assumed that rows are independent draws of one distribution, and no more. The classifiers
+    that it is about are drawn from ``N(w, covariance_)``, scaled by a factor; the prior mixes all
+    models that could have come out. The relevance vectors of the dual form are training
+    rows: errors are measured on the others, and the choice is paid for.
+
+    Parameters
+    ----------
+    model : SDGMClassifier, KernelSDGMClassifier or a corner of them
+        Fitted.
+    X, y : array-like
+        The training rows, in the order of the fit.
+    delta : float, default=0.05
+        Chance that the bounds do not hold.
+    loss : {"error", "probability"}, default="error"
+        How a drawn classifier answers: with its most probable class, or with a class drawn from its
+        probabilities. The vote of the latter is the classifier of ``predictive="averaged"``. The
+        vote of the former is that of ``predictive="map"`` with two classes of one component each.
+    scaling : {"given", "paid"}, default="given"
+        Whether the standardisation of the inputs (and ``gamma="scale"``) is taken as known before
+        the rows were seen, or rounded to a grid and paid for, some ten nats per input.
+    n_alternatives : int, default=1
+        Models among which this one was chosen by its results on the same rows, by hand or by a
+        search.
+    n_draws : int, default=500_000
+        Draws of a classifier for a row, in total.
+    random_state : int, RandomState or None, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    bound : PACBayesBound
+
+    References
+    ----------
+    J. Langford, "Tutorial on Practical Prediction Theory for Classification", JMLR 2005.
+    A. Maurer, "A Note on the PAC Bayesian Theorem", 2004.
+    F. Laviolette and M. Marchand, "PAC-Bayes Risk Bounds for Stochastic Averages and Majority Votes
+    of Sample-Compressed Classifiers", JMLR 2007.
+
+    Examples
+    --------
+    >>> from sdgm import KernelSDGMClassifier, pac_bayes_bound
+    >>> from sdgm.datasets import make_ripley
+    >>> X, y, _, _ = make_ripley(1000, 4, random_state=0).split()
+    >>> model = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0).fit(X, y)
+    >>> bound = pac_bayes_bound(model, X, y, delta=0.01)
+    >>> bound.n_rows == 1000 - len(model.relevance_)
+    True
+    >>> bound.gibbs_bound < 0.4
+    True
+    """
+    check_model(model)
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
+        raise ValueError(f"delta must be a number between 0 and 1, got {delta!r}; try 0.05.")
+    used_loss = choice("loss", loss, Loss)
+    used_scaling = choice("scaling", scaling, Scaling)
+    positive_integer("n_draws", n_draws)
+    settings = math.log(positive_integer("n_alternatives", n_alternatives))
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    X, y = validate_data(model, X, y, dtype=np.float64, reset=False)
+    code = codes(model, y)
+    kept, structure = structure_cost(model, X)
+    Phi, cost, is_given = basis_values(model, X[kept], used_scaling)
+    posterior = weight_posterior(model, Phi)
+    settings += cost + settings_cost(model) + pac_bayes.prior_choice_cost(len(posterior.groups))
+    answers = Answers(model.component_class_, len(model.classes_), code[kept], used_loss)
+    return smallest_bound(
+        posterior,
+        *posterior.scores(Phi),
+        answers,
+        structure=structure,
+        settings=settings,
+        delta=float(delta),
+        n_draws=n_draws,
+        rng=rng,
+        scaling_is_given=is_given,
+    )
+
+
+def check_model(model: Any) -> None:
+    """Refuse what has no posterior over weights on a basis."""
+    if not isinstance(model, BaseSDGM):
+        raise TypeError(
+            f"pac_bayes_bound needs an SDGMClassifier, a KernelSDGMClassifier or a corner of them, "
+            f"got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+    if model.covariance_ is None:
+        raise ValueError(
+            f"{type(model).__name__} kept no covariance of its {model.n_active_weights_} weights, "
+            "so that there is no posterior to draw from; fit a smaller model."
+        )
+
+
+def codes(model: Any, y: np.ndarray[Any, Any]) -> IntArray:
+    """Class index of each label."""
+    index = {label: c for c, label in enumerate(model.classes_.tolist())}
+    unknown = [label for label in y.tolist() if label not in index]
+    if unknown:
+        raise ValueError(
+            f"y has the label {unknown[0]!r}, which the model has not seen; pass the rows that it "
+            "was fitted to."
+        )
+    return np.array([index[label] for label in y.tolist()])
+
+
+def settings_cost(model: Any) -> float:
+    """Nats for the settings that the fit chose from lists; those given were there before."""
+    return sum(math.log(n) for name, n in CHOICES.items() if is_chosen(model, name))
+
+
+def is_chosen(model: Any, name: str) -> bool:
+    """Whether this setting of this form was left to the fit."""
+    return name in model._fixed_settings and model._chooses(name)
+
+
+def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
+    """Rows to measure errors on, and nats for components, relevance vectors and weights."""
+    kept = np.ones(len(X), dtype=bool)
+    most = [max(AUTO_COMPONENTS)] * len(model.classes_)
+    if not model._chooses("n_components"):
+        most = components_per_class(model._setting("n_components"), model.classes_).tolist()
+    # which component's constant is zero, of all of them
+    cost = pac_bayes.components_cost(model.n_components_.tolist(), most)
+    cost += math.log(len(model.mixture_weights_))
+    if isinstance(model, KernelSDGMClassifier):
+        check_rows(model, X)
+        kept[model.relevance_] = False
+        n_candidates = int((~kept).sum())
+        if n_candidates == len(X):
+            raise ValueError(
+                f"all of the {len(X)} rows are relevance vectors, so that none is left to measure "
+                "errors on; use a sparser model or more rows."
+            )
+        cost += pac_bayes.subset_cost(len(X), n_candidates)
+    else:
+        n_candidates = n_monomials(X.shape[1], model._setting("covariance_type")) - 1
+    for n_weights in model._active[:, 1:].sum(axis=1).tolist():
+        cost += pac_bayes.subset_cost(n_candidates, n_weights)
+    return kept, cost
+
+
+def check_rows(model: Any, X: FloatArray) -> None:
+    """Refuse rows that are not those of the fit, as far as that can be seen."""
+    rows, vectors = model.relevance_, model.relevance_vectors_
+    if vectors is None:
+        is_same = len(X) == X.shape[1]
+    else:
+        is_same = rows.max(initial=-1) < len(X) and np.array_equal(X[rows], vectors)
+    if not is_same:
+        raise ValueError(
+            "the relevance vectors are not where they were among the rows of X; pass the training "
+            "rows in the order of the fit."
+        )
+
+
+def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArray, float, bool]:
+    """Surviving columns at rows, the constant first; nats for the scaling; whether it is given."""
+    basis, cost = model._basis, 0.0
+    center, inverse_scale = model._center, model._inverse_scale
+    is_scaled = bool((center != 0.0).any() or (inverse_scale != 1.0).any())
+    is_scaled_kernel = (
+        isinstance(basis, KernelBasis)
+        and hasattr(basis.kernel, "gamma")
+        and not is_chosen(model, "gamma")
+        and (isinstance(model.gamma, str) or (model.gamma is None and model.preset != "paper"))
+    )
+    if scaling is Scaling.PAID:
+        if is_scaled:
+            center, inverse_scale, nats = pac_bayes.rounded_scaling(center, inverse_scale)
+            cost += float(nats[used_inputs(basis, X.shape[1])].sum())
+        if isinstance(basis, KernelBasis):
+            kernel: Any = basis.kernel
+            if is_scaled_kernel:
+                one = np.ones(1)
+                _, gamma, nats = pac_bayes.rounded_scaling(0.0 * one, kernel.gamma * one)
+                kernel = replace(kernel, gamma=float(gamma[0]))
+                cost += float(nats[0])
+            vectors = (model.relevance_vectors_ - center) * inverse_scale
+            basis = KernelBasis(kernel, vectors, basis.user_rows)
+    Phi = basis.transform((X - center) * inverse_scale)
+    is_given = scaling is Scaling.GIVEN and (is_scaled or is_scaled_kernel)
+    return np.column_stack([np.ones(len(X)), Phi]), cost, is_given
+
+
+def used_inputs(basis: Any, D: int) -> BoolArray:
+    """Inputs that the surviving columns look at: (D,)."""
+    used = np.ones(D, dtype=bool)
+    if isinstance(basis, Monomials) and (basis.first >= 0).all():
+        index = np.concatenate([basis.first, basis.second])
+        used = np.isin(np.arange(D), index)
+    return used
+
+
+def smallest_bound(
+    posterior: Posterior,
+    mean: FloatArray,
+    root: FloatArray,
+    answers: Answers,
+    *,
+    structure: float,
+    settings: float,
+    delta: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    scaling_is_given: bool,
+) -> PACBayesBound:
+    """The bound at the factor on the covariance that makes it small.
+
+    The inequality holds for all posteriors at once, so that the factor is free; only the draws that
+    measure the error must not be those that chose it.
+    """
+    n = len(mean)
+    # one half of delta for single errors, one for joint ones
+    bound_delta, draw_delta = 0.5 * delta * (1.0 - DRAWS_SHARE), 0.5 * delta * DRAWS_SHARE
+
+    def weights_kl(factor: float) -> float:
+        return pac_bayes.weights_kl(posterior.mean, factor * posterior.covariance, posterior.groups)
+
+    def pilot(factor: float) -> float:
+        error, _ = mean_losses(
+            mean, math.sqrt(factor) * root, answers, max(PILOT_DRAWS // (2 * n), 1), rng
+        )
+        kl = weights_kl(factor) + structure + settings
+        return pac_bayes.pac_bayes_kl_bound(error, kl, n, bound_delta)
+
+    factor = min(COVARIANCE_SCALES.tolist(), key=pilot)
+    n_pairs = math.ceil(n_draws / (2 * n))
+    error, joint = mean_losses(mean, math.sqrt(factor) * root, answers, n_pairs, rng)
+    kl = weights_kl(factor)
+    total = kl + structure + settings
+    gibbs_bound = pac_bayes.pac_bayes_kl_bound(
+        pac_bayes.monte_carlo_upper(error, 2 * n_pairs * n, draw_delta), total, n, bound_delta
+    )
+    # two draws diverge twice as much; both err no more often than one
+    joint_bound = min(
+        gibbs_bound,
+        pac_bayes.pac_bayes_kl_bound(
+            pac_bayes.monte_carlo_upper(joint, n_pairs * n, draw_delta), 2.0 * total, n, bound_delta
+        ),
+    )
+    return PACBayesBound(
+        gibbs_bound=gibbs_bound,
+        gibbs_error=error,
+        joint_bound=joint_bound,
+        joint_error=joint,
+        vote_bound=pac_bayes.vote_bound(gibbs_bound, joint_bound),
+        kl_weights=kl,
+        kl_structure=structure,
+        kl_settings=settings,
+        n_rows=n,
+        covariance_scale=factor,
+        delta=delta,
+        scaling_is_given=scaling_is_given,
+    )

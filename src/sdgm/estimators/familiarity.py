@@ -1,0 +1,192 @@
+"""A companion of the classifiers that tells rows unlike the training rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.density import held_out_density
+from sdgm.estimators.parameters import check_labels, positive_integer
+from sdgm.estimators.preparation import center_and_inverse_scale
+
+# standardised inputs further out than this are moved in: their squares would overflow
+FAR_AWAY = 1e100
+
+
+class FamiliarityDetector(OutlierMixin, BaseEstimator):
+    """Density of the training inputs, to tell rows that are unlike them.
+
+    The class posterior of a discriminative mixture does not know how common an input is: what all
+    classes share cancels in it, and far from all training rows it may be as sure as among them.
+    This detector models the inputs themselves, by Gaussian mixtures: one per class if labels are
+    given, with components by BIC and covariances shrunk towards a sphere as far as held-out rows
+    ask for. A row is unfamiliar if its density is lower than that of almost all held-out training
+    rows.
+
+    Parameters
+    ----------
+    false_alarm_rate : float, default=0.05
+        Share of rows like the training rows that are called unfamiliar.
+    n_folds : int, default=5
+        Parts of the training rows that are held out in turn.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds and of the k-means starts.
+
+    Attributes
+    ----------
+    offset_ : float
+        Log density below which a row is unfamiliar.
+    n_components_ : array of shape (n_classes,)
+        Components of each class; of all rows together if there were no labels.
+    shrinkage_ : float
+        Share of the sphere in the covariances.
+    held_out_scores_ : array of shape (n_samples,)
+        Log density of each training row under the model of the other folds.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> detector = FamiliarityDetector().fit(X[y < 2], y[y < 2])
+    >>> bool(detector.predict(X[y == 2]).mean() < -0.7)  # flowers of a kind that it has not seen
+    True
+    """
+
+    def __init__(
+        self, false_alarm_rate: float = 0.05, *, n_folds: int = 5, random_state: Any = 0
+    ) -> None:
+        self.false_alarm_rate = false_alarm_rate
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the density of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Labels. With them there is a mixture per class.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if y is None:
+            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+            code = np.zeros(len(X), dtype=np.intp)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            check_labels(y)
+            code = np.unique(y, return_inverse=True)[1]
+        rng = check_random_state(self.random_state)
+        self._center, self._inverse_scale = center_and_inverse_scale(X, np.ones(len(X)))
+        held_out = held_out_density(
+            self._standardized(X),
+            code,
+            self._folds(code, rng),
+            int(rng.randint(np.iinfo(np.int32).max)),
+        )
+        self._density = held_out.density
+        self.n_components_ = np.array([len(mixture.share) for mixture in held_out.density.mixtures])
+        self.shrinkage_ = held_out.shrinkage
+        self.held_out_scores_ = held_out.log_density + self._log_volume()
+        # a new row is as likely as any to be the one of this rank among them
+        rank = int(self.false_alarm_rate * (len(X) + 1))
+        scores = np.sort(self.held_out_scores_)
+        self.offset_ = float(scores[rank - 1]) if rank else float(np.nextafter(scores[0], -np.inf))
+        return self
+
+    def _check_parameters(self) -> None:
+        rate = self.false_alarm_rate
+        if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 <= float(rate) < 1:
+            raise ValueError(
+                f"false_alarm_rate must be a number from 0 to below 1, got {rate!r}; try 0.05."
+            )
+        if positive_integer("n_folds", self.n_folds) < 2:
+            raise ValueError("n_folds must be at least 2, got 1; rows held out need others.")
+
+    def _folds(self, code: IntArray, rng: np.random.RandomState) -> IntArray:
+        """Fold of each row, the rows of a class spread evenly."""
+        shuffled = rng.permutation(len(code))
+        order = shuffled[np.argsort(code[shuffled], kind="stable")]
+        fold = np.empty(len(code), dtype=np.intp)
+        fold[order] = np.arange(len(code)) % self.n_folds
+        return fold
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Log density of every row, in the units of the inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_density : array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._density.log_density(self._standardized(X)) + self._log_volume()
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Log density less ``offset_``: below zero for unfamiliar rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> IntArray:
+        """One for familiar rows, minus one for others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) < 0.0, -1, 1)
+
+    def familiarity(self, X: Any) -> FloatArray:
+        """Share of held-out training rows that are no more familiar, between zero and one.
+
+        For rows like the training rows it is spread evenly: a p-value of the row being one of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        share : array of shape (n_samples,)
+            At least ``1 / (n_training_samples + 1)``.
+        """
+        scores = self.score_samples(X)
+        held_out = np.sort(self.held_out_scores_)
+        rank = np.searchsorted(held_out, scores, side="right").astype(np.float64)
+        return (rank + 1.0) / (len(held_out) + 1.0)
+
+    def _standardized(self, X: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.clip((X - self._center) * self._inverse_scale, -FAR_AWAY, FAR_AWAY)
+
+    def _log_volume(self) -> float:
+        """Log of how much the inputs were stretched."""
+        return float(np.log(self._inverse_scale).sum())
