@@ -10,3 +10,5 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
+# class indices (N,), or frequencies of the classes (N, C)
+LabelArray = NDArray[Any]

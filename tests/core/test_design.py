@@ -176,7 +176,7 @@ def test_dual_form_equals_the_kernel_matrix_in_any_unit(
 
 def test_explicit_design_equals_the_pivoted_cholesky_one() -> None:
     kernel = PolynomialKernel()
-    factor = pivoted_cholesky(kernel, PLANE, kernel.diagonal(PLANE))
+    factor, _ = pivoted_cholesky(kernel, PLANE, kernel.diagonal(PLANE))
     gram = kernel.gram(PLANE, PLANE)
     np.testing.assert_allclose(factor @ factor.T, gram, atol=1e-7 * gram.max())
     design = explicit_design(kernel.explicit(PLANE))
@@ -186,11 +186,11 @@ def test_explicit_design_equals_the_pivoted_cholesky_one() -> None:
 def test_pivoted_cholesky_stops_at_the_rank() -> None:
     kernel = RBFKernel(0.5)
     X = np.concatenate([PLANE, PLANE[:20]])
-    factor = pivoted_cholesky(kernel, X, kernel.diagonal(X))
+    factor, _ = pivoted_cholesky(kernel, X, kernel.diagonal(X))
     assert factor.shape[1] <= 40
     np.testing.assert_allclose(factor @ factor.T, kernel.gram(X, X), atol=2e-8)
     # a wide kernel is nearly of low rank
-    flat = pivoted_cholesky(RBFKernel(1e-3), PLANE, np.ones(40))
+    flat, _ = pivoted_cholesky(RBFKernel(1e-3), PLANE, np.ones(40))
     assert flat.shape[1] < 12
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core import generative
 from sdgm.core.generative import (
     FOLDS,
     ROWS_PER_INPUT,
+    Shape,
     bayes,
     chosen_mixture,
     fitted_mixture,
-    generative_posterior,
+    generative_model,
+    generative_models,
+    shrunk_covariance,
+    tied_gaussians,
 )
 from sdgm.core.initialization import COVARIANCE_FLOOR
 from sdgm.datasets import make_ripley
@@ -56,9 +62,9 @@ def test_one_component_per_class_is_bayes_rule_for_gaussians(
 ) -> None:
     monkeypatch.setattr(generative, "MAX_COMPONENTS", 1)
     X, y, s = clouds()
-    found = generative_posterior(X, y, s)
+    found = generative_model(X, y, s)
     assert found is not None
-    np.testing.assert_allclose(found[0], bayes_by_scipy(X, y, s, X, 3), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.P_c, bayes_by_scipy(X, y, s, X, 3), rtol=1e-9, atol=1e-12)
 
 
 def test_the_loss_is_that_of_rows_the_gaussians_have_not_seen(
@@ -76,9 +82,9 @@ def test_the_loss_is_that_of_rows_the_gaussians_have_not_seen(
         seen = np.array(fold) != fold[n]
         P = bayes_by_scipy(X[seen], y[seen], s[seen], row[None], 3)
         loss -= s[n] * np.log(P.ravel()[y[n]])
-    found = generative_posterior(X, y, s)
+    found = generative_model(X, y, s)
     assert found is not None
-    assert found[1] == pytest.approx(loss, rel=1e-9)
+    assert -s @ found.log_left_out == pytest.approx(loss, rel=1e-9)
 
 
 def test_a_mixture_has_the_density_of_its_gaussians_up_to_a_constant() -> None:
@@ -124,28 +130,28 @@ def test_too_few_rows_of_a_class_are_no_model(n_features: int) -> None:
     for n_rare, is_model in ((needed - 1, False), (needed, True)):
         y = np.repeat([0, 1], [50, n_rare])
         X = rng.normal(size=(len(y), n_features)) + y[:, None]
-        assert (generative_posterior(X, y, np.ones(len(y))) is not None) is is_model
+        assert (generative_model(X, y, np.ones(len(y))) is not None) is is_model
 
 
-def test_heavier_rows_count_more_in_loss_and_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heavier_rows_count_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "MAX_COMPONENTS", 1)
     X, y, _ = clouds()
     s = np.ones(len(y))
-    plain, doubled = generative_posterior(X, y, s), generative_posterior(X, y, 2.0 * s)
+    plain, doubled = generative_model(X, y, s), generative_model(X, y, 2.0 * s)
     assert plain is not None and doubled is not None
-    np.testing.assert_allclose(doubled[0], plain[0], rtol=1e-9)
-    assert doubled[1] == pytest.approx(2.0 * plain[1], rel=1e-9)
-    heavy = generative_posterior(X, y, np.where(y == 0, 20.0, 1.0))
+    np.testing.assert_allclose(doubled.P_c, plain.P_c, rtol=1e-9)
+    np.testing.assert_allclose(doubled.log_left_out, plain.log_left_out, rtol=1e-9)
+    heavy = generative_model(X, y, np.where(y == 0, 20.0, 1.0))
     assert heavy is not None
-    assert heavy[0][:, 0].mean() > plain[0][:, 0].mean() + 0.05
+    assert heavy.P_c[:, 0].mean() > plain.P_c[:, 0].mean() + 0.05
 
 
 def test_the_classes_may_be_named_in_any_order() -> None:
     X, y, s = clouds()
-    one, other = generative_posterior(X, y, s), generative_posterior(X, 2 - y, s)
+    one, other = generative_model(X, y, s), generative_model(X, 2 - y, s)
     assert one is not None and other is not None
-    np.testing.assert_allclose(other[0][:, ::-1], one[0], rtol=1e-9)
-    assert other[1] == pytest.approx(one[1], rel=1e-9)
+    np.testing.assert_allclose(other.P_c[:, ::-1], one.P_c, rtol=1e-9)
+    np.testing.assert_allclose(other.log_left_out, one.log_left_out, rtol=1e-9)
 
 
 def test_rows_far_from_every_gaussian_have_a_posterior_that_sums_to_one() -> None:
@@ -157,7 +163,44 @@ def test_rows_far_from_every_gaussian_have_a_posterior_that_sums_to_one() -> Non
 
 def test_rows_that_are_all_equal_are_no_error() -> None:
     X, y = np.zeros((40, 2)), np.arange(40) % 2
-    found = generative_posterior(X, y, np.ones(40))
+    found = generative_model(X, y, np.ones(40))
     assert found is not None
-    np.testing.assert_allclose(found[0], 0.5)
-    assert found[1] == pytest.approx(40 * np.log(2.0))
+    np.testing.assert_allclose(found.P_c, 0.5)
+    np.testing.assert_allclose(found.log_left_out, -np.log(2.0))
+
+
+def test_the_shrunk_covariance_is_that_of_ledoit_and_wolf() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 5)) * np.arange(1, 6)
+    X -= X.mean(axis=0)
+    expected, _ = ledoit_wolf(X, assume_centered=True)
+    np.testing.assert_allclose(shrunk_covariance(X, np.ones(30)), expected, rtol=1e-9)
+    twice = shrunk_covariance(X, np.full(30, 2.0))
+    np.testing.assert_allclose(twice, ledoit_wolf(np.tile(X, (2, 1)), assume_centered=True)[0])
+
+
+def test_tied_gaussians_are_linear_discriminant_analysis() -> None:
+    X, y, _ = clouds(300)
+    mixtures = tied_gaussians(X, y, np.ones(300))
+    found = np.exp(bayes(mixtures, X, np.bincount(y)))
+    expected = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=0.05)  # which does not shrink
+
+
+@pytest.mark.parametrize("shape", [Shape.SPHERICAL, Shape.DIAGONAL])
+def test_covariances_have_the_shape_asked_for(shape: Shape) -> None:
+    X = np.concatenate([clouds()[0], 6.0 - clouds()[0]])
+    mixture = fitted_mixture(X, np.ones(len(X)), 2, 0, shape)
+    for W in mixture.whitening:
+        np.testing.assert_array_equal(W, np.diag(W.diagonal()))
+        assert (np.ptp(W.diagonal()) < 1e-12) == (shape is Shape.SPHERICAL)
+
+
+def test_round_clouds_prefer_stiff_shapes() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = rng.normal(size=(120, 8)) + y[:, None]
+    left_out = {
+        model.shape: model.log_left_out.sum() for model in generative_models(X, y, np.ones(120))
+    }
+    assert left_out[Shape.TIED] > left_out[Shape.FULL]
+    assert left_out[Shape.SPHERICAL] > left_out[Shape.FULL]

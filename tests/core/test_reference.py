@@ -14,7 +14,7 @@ from sklearn.datasets import make_circles
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core import gaussian_processes, reference
 from sdgm.core.gaussian_processes import Latent, latent_mode
-from sdgm.core.generative import generative_posterior
+from sdgm.core.generative import generative_models
 from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.newton import newton_system
 from sdgm.core.objective import derivatives_of_rows, row_space_derivatives
@@ -22,6 +22,7 @@ from sdgm.core.precision import DensePrecision, RowSpacePrecision
 from sdgm.core.reference import (
     CONSTANT_ALPHA,
     FACTOR_TOLERANCE,
+    PRIOR_ROWS,
     VARIANCES,
     Dense,
     dense_model,
@@ -30,6 +31,7 @@ from sdgm.core.reference import (
     latent_covariances,
     leave_one_out_loss,
     rbf_models,
+    stacked_shares,
 )
 from sdgm.core.rows import Rows
 from tests.reference.problems import FORMS, random_problem
@@ -307,13 +309,9 @@ def test_the_average_is_a_posterior_between_those_of_the_models(
     X = np.sort(rng.normal(size=(n_samples, n_features)), axis=0)
     s = rng.uniform(0.1, 3.0, size=n_samples)
     found = fit_reference(X, y, s)
-    generative = generative_posterior(X, y, s)
-    parts = [model.P_c for model in found.models]
-    if generative is None:
-        assert found.generative_share == 0.0
-    else:
-        assert 0.0 <= found.generative_share <= 1.0
-        parts.append(generative[0])
+    generative = generative_models(X, y, s)
+    parts = [model.P_c for model in found.models] + [model.P_c for model in generative]
+    assert 0.0 <= found.generative_share <= (1.0 if generative else 0.0)
     for P in (found.P_c, *parts):
         np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-9)
     assert (found.P_c >= np.min(parts, axis=0) - 1e-12).all()
@@ -323,20 +321,42 @@ def test_the_average_is_a_posterior_between_those_of_the_models(
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("n_samples", [20, 60])
-def test_shares_are_exponentials_of_the_scores(n_samples: int) -> None:
-    X, y = classes_that_overlap(n_samples)
-    found = fit_reference(X, y, np.ones(n_samples))
-    best = found.models[0]
-    parts = [(np.exp(model.score - best.score), model.P_c) for model in found.models]
-    generative = generative_posterior(X, y, np.ones(n_samples))
-    assert generative is not None
-    # it is taken to have the evidence of the best dense model
-    share = np.exp(0.5 * (best.loss - generative[1]))
-    parts.append((share, generative[0]))
-    total = sum(a for a, _ in parts)
-    assert found.generative_share == pytest.approx(share / total)
-    np.testing.assert_allclose(found.P_c, sum(a * P for a, P in parts) / total, rtol=1e-9)
+def brute_force_shares(log_left_out: FloatArray, s: FloatArray, prior: FloatArray) -> FloatArray:
+    """The best shares of three models on a fine grid."""
+    grid = np.linspace(0.0, 1.0, 101)
+    a, b = (each.ravel() for each in np.meshgrid(grid, grid))
+    shares = np.stack([a, b, 1.0 - a - b], axis=1)[a + b <= 1.0 + 1e-12]
+    shares = np.clip(shares, 1e-12, 1.0)
+    value = np.log(shares @ np.exp(log_left_out)) @ s + np.log(shares) @ prior
+    best: FloatArray = shares[value.argmax()]
+    return best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_make_the_most_of_rows_left_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    log_left_out = np.log(rng.uniform(0.05, 1.0, size=(3, 40)))
+    s = rng.uniform(0.5, 2.0, size=40)
+    log_prior = rng.normal(size=3)
+    prior = PRIOR_ROWS * np.exp(log_prior) / np.exp(log_prior).sum()
+    found = stacked_shares(log_left_out, s, log_prior)
+    assert found.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found, brute_force_shares(log_left_out, s, prior), atol=0.02)
+
+
+def test_models_that_agree_share_as_their_scores_say() -> None:
+    log_prior = np.array([0.0, -1.0, -2.0])
+    found = stacked_shares(np.full((3, 50), -0.3), np.ones(50), log_prior)
+    expected = np.exp(log_prior) / np.exp(log_prior).sum()
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_two_models_that_err_on_different_rows_share() -> None:
+    good, bad = np.full(30, -0.05), np.full(30, -2.0)
+    log_left_out = np.array([np.r_[good, bad], np.r_[bad, good], np.full(60, -1.5)])
+    found = stacked_shares(log_left_out, np.ones(60), np.array([0.0, -5.0, -5.0]))
+    assert found[1] > 0.3
+    assert found[2] < 0.05
 
 
 def test_a_linear_boundary_prefers_the_linear_kernel() -> None:

@@ -74,7 +74,7 @@ def kernel_design(kernel: Kernel, candidates: FloatArray) -> Design:
     diagonal = kernel.diagonal(candidates)
     if diagonal is None:
         return matrix_design(kernel.gram(candidates, candidates))
-    factor = pivoted_cholesky(kernel, candidates, diagonal)
+    factor, _ = pivoted_cholesky(kernel, candidates, diagonal)
     return _design(_with_ones(factor), _with_constant(factor))
 
 
@@ -110,15 +110,16 @@ def pivoted_cholesky(
     diagonal: FloatArray,
     tolerance: float = GRAM_TOLERANCE,
     max_rank: int | None = None,
-) -> FloatArray:
+) -> tuple[FloatArray, IntArray]:
     """F with ``F F' = gram(X, X)`` up to a share of the largest diagonal entry: (N, p).
 
     Takes one column of the Gram matrix per step, at the row that is explained worst, and so never
-    forms the matrix: N x p numbers for rank p.
+    forms the matrix: N x p numbers for rank p. Also returns these rows, in turn: (p,).
     """
     residual = diagonal.copy()
     smallest = tolerance * float(residual.max())
     F = np.empty((len(X), 0), order="F")
+    pivots: list[int] = []
     rank = 0
     while rank < min(len(X), max_rank or len(X)):
         worst = int(residual.argmax())
@@ -130,8 +131,9 @@ def pivoted_cholesky(
         F[:, rank] = column / np.sqrt(residual[worst])
         residual -= F[:, rank] ** 2
         residual[worst] = 0.0
+        pivots.append(worst)
         rank += 1
-    return F[:, :rank]
+    return F[:, :rank], np.array(pivots, dtype=np.intp)
 
 
 def _design(Z: FloatArray, Rt: FloatArray) -> Design:

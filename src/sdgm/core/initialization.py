@@ -7,11 +7,12 @@ of weights, nor the names of the classes can change it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.state import State
 
 KMEANS_ITERATIONS = 100
@@ -88,7 +89,7 @@ def distinct_rows(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray,
 
 def initial_responsibilities(
     X: FloatArray,
-    y: IntArray,
+    y: LabelArray,
     s: FloatArray,
     n_components: IntArray,
     start: Start,
@@ -100,7 +101,8 @@ def initial_responsibilities(
     ----------
     X : (N, D) array
         Coordinates to cluster.
-    y : (N,) integer array
+    y : (N,) integer array or (N, C) array
+        Class indices, or frequencies of the classes.
     s : (N,) array
         Sample weights.
     n_components : (C,) integer array
@@ -113,11 +115,12 @@ def initial_responsibilities(
     starts = np.concatenate([[0], np.cumsum(n_components)])
     r = np.zeros((len(X), starts[-1]), order="F")
     for c, M in enumerate(n_components):
-        own = np.flatnonzero(y == c)
+        frequency = y[:, c] if y.ndim == 2 else y == c
+        own = np.flatnonzero(frequency)
         if M == 1:
-            r[own, starts[c]] = 1.0
+            r[own, starts[c]] = frequency[own]
             continue
-        points, weights, inverse = distinct_rows(X[own], s[own])
+        points, weights, inverse = distinct_rows(X[own], s[own] * frequency[own])
         rng = np.random.RandomState(seed)  # the draws scikit-learn's KMeans would make
         if start is Start.RANDOM:
             soft = rng.dirichlet(np.ones(M), size=len(points))
@@ -125,7 +128,7 @@ def initial_responsibilities(
             soft = np.eye(M)[kmeans(points, weights, M, rng)]
             if start is Start.GMM:
                 soft = gaussian_mixture(points, weights, soft)
-        r[own, starts[c] : starts[c + 1]] = soft[inverse]
+        r[own, starts[c] : starts[c + 1]] = frequency[own, None] * soft[inverse]
     return r
 
 
@@ -154,8 +157,16 @@ def kmeans(X: FloatArray, s: FloatArray, n_clusters: int, rng: np.random.RandomS
     return label
 
 
-def gaussian_mixture(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:
-    """Responsibilities after weighted EM for a Gaussian mixture, from given ones: (n, M)."""
+def gaussian_mixture(
+    X: FloatArray,
+    s: FloatArray,
+    r: FloatArray,
+    constrained: Callable[[FloatArray], FloatArray] = lambda covariance: covariance,
+) -> FloatArray:
+    """Responsibilities after weighted EM for a Gaussian mixture, from given ones: (n, M).
+
+    ``constrained`` brings each covariance to the shape it may have.
+    """
     D = X.shape[1]
     centered = X - np.average(X, axis=0, weights=s)
     floor = COVARIANCE_FLOOR * max(float(np.average(centered**2, axis=0, weights=s).mean()), 1e-300)
@@ -165,8 +176,8 @@ def gaussian_mixture(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:
         log_density = np.empty_like(r)
         for m, mean in enumerate((sr / weight).T @ centered):
             offset = centered - mean
-            covariance = (offset.T * (sr[:, m] / weight[m])) @ offset + floor * np.eye(D)
-            L = np.linalg.cholesky(covariance)
+            covariance = constrained((offset.T * (sr[:, m] / weight[m])) @ offset)
+            L = np.linalg.cholesky(covariance + floor * np.eye(D))
             whitened = np.linalg.solve(L, offset.T)
             log_density[:, m] = (
                 np.log(weight[m]) - np.log(np.diag(L)).sum() - 0.5 * (whitened**2).sum(axis=0)

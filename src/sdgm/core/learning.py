@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.evidence import (
     log_evidence,
     updated_pi,
@@ -21,6 +21,7 @@ from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
 from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
 from sdgm.core.rows import Rows
+from sdgm.core.sharing import next_shared_alpha
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.whitening import Whitening, whiten
 
@@ -85,7 +86,10 @@ def learn(
 
             # Lambda_diag, alpha, pi
             gamma = well_determined(whitening, mode.precision)
-            alpha, remove = next_alpha(state, w, gamma, mode.gain, Rt.shape[1], options)
+            if options.share_columns:
+                alpha, remove = next_shared_alpha(state, w, gamma, mode.gain, options)
+            else:
+                alpha, remove = next_alpha(state, w, gamma, mode.gain, Rt.shape[1], options)
             r_sum = mode.fit.r_sum if options.em_gradient else current_r_sum(rows, mode.mixture)
             pi = updated_pi(r_sum, state.component_class, class_share)
             if not options.learn_alpha:  # then no component leaves, however small
@@ -199,9 +203,9 @@ def log_change(before: FloatArray, after: FloatArray) -> float:
     return float(np.abs(np.log(after / before)).max(initial=0.0))
 
 
-def class_shares(y: IntArray, s: FloatArray, options: Options) -> FloatArray:
+def class_shares(y: LabelArray, s: FloatArray, options: Options) -> FloatArray:
     """What pi sums to within each class: the class's share of the samples, or one: (C,)."""
-    total = np.bincount(y, s)
+    total = s @ y if y.ndim == 2 else np.bincount(y, s)
     return total / total.sum() if options.class_prior else np.ones(len(total))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -137,8 +138,8 @@ def derivatives_of_rows(
         return Derivatives(
             fit,
             grad,
-            information(Gt, P_cm, whitening),
-            information(Gt, r, whitening) if missing else None,
+            information(Gt, P_cm, whitening.component, whitening.coordinates),
+            missing_information(block, Gt, r, mixture, whitening) if missing else None,
         )
 
     return rows.total(of_block, L.shape[1])
@@ -164,7 +165,9 @@ def row_space_derivatives(
     return fit, grad, rows.root_weighted(Gt), P_cm
 
 
-def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArray:
+def information(
+    Gt: FloatArray, P: FloatArray, component: IntArray, coordinates: Sequence[slice]
+) -> FloatArray:
     """``blockdiag_k(G_k' diag(P_k) G_k) - U'U`` with ``U = [P_k * G_k]_k``: (m, m).
 
     That is ``G_k' diag(P_k (1 - P_k)) G_k`` on the diagonal and ``-G_k' diag(P_k P_l) G_l`` off it.
@@ -176,8 +179,11 @@ def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArr
     P : (K, N) array
         Posteriors of the components: P(c, m | x) for the information of complete data, r for
         what is missing of it because the component of a sample is unknown.
+    component : (m,) integer array
+        Row of P that each whitened column belongs to.
+    coordinates : K slices
+        The columns of each component.
     """
-    component = whitening.component
     Ut = P.take(component, axis=0)  # (m, N)
     Ut *= Gt
     result = Ut @ Ut.T
@@ -185,8 +191,29 @@ def information(Gt: FloatArray, P: FloatArray, whitening: Whitening) -> FloatArr
     # p (1 - p) on the diagonal blocks, since p - p^2 would cancel for saturated rows
     Ut = (P * (1.0 - P)).take(component, axis=0)
     Ut *= Gt
-    for k in whitening.coordinates:
+    for k in coordinates:
         result[k, k] = Ut[k] @ Gt[k].T
+    return result
+
+
+def missing_information(
+    rows: Rows, Gt: FloatArray, r: FloatArray, mixture: Mixture, whitening: Whitening
+) -> FloatArray:
+    """`information` with r in place of P; for each class alone where rows have frequencies."""
+    if rows.y.ndim == 1:
+        return information(Gt, r, whitening.component, whitening.coordinates)
+    result = np.zeros((len(Gt), len(Gt)))
+    for c, frequency in enumerate(rows.y.T):
+        first, last = np.searchsorted(mixture.component_class, (c, c + 1))
+        if last - first < 2:
+            continue  # the component is known
+        start, stop = whitening.coordinates[first].start, whitening.coordinates[last - 1].stop
+        result[start:stop, start:stop] = information(
+            Gt[start:stop] * np.sqrt(frequency),
+            r[first:last] / np.maximum(frequency, np.finfo(float).tiny),
+            whitening.component[start:stop] - first,
+            [slice(k.start - start, k.stop - start) for k in whitening.coordinates[first:last]],
+        )
     return result
 
 

@@ -55,6 +55,8 @@ class Options:
         Whether the last component of the last class has no weights.
     learn_alpha : bool
         False keeps alpha fixed: a ridge prior, no pruning.
+    share_columns : bool
+        Whether a column has one alpha for all components, so that it stays or leaves as a whole.
     merge_rows : bool
         Whether identical rows are one row, and one candidate column in the dual form.
     scale_columns : bool
@@ -83,6 +85,7 @@ class Options:
     scale_columns: bool
     standardize: bool
     learn_alpha: bool = True
+    share_columns: bool = False
 
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when

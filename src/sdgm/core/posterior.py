@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray, IntArray, LabelArray
 
 
 def scores(Z: FloatArray, V: FloatArray, log_pi: FloatArray) -> FloatArray:
@@ -52,16 +52,16 @@ SMALLEST_SAFE_SUM = 1e-290
 
 
 class RowPosterior(NamedTuple):
-    """What the model says about rows of known class.
+    """What the model says about rows of known class, or of known frequencies of the classes.
 
     Attributes
     ----------
     P_cm : (N, K) array
         Component posterior P(c, m | x).
     r : (N, K) array
-        ``P(c, m | x) / P(c | x)`` in the row's own class, zero elsewhere.
+        ``P(c, m | x) / P(c | x)`` in the row's own class, zero elsewhere; times its frequency.
     log_P_own : (N,) array
-        ``ln P(c_n | x_n)`` of the row's own class.
+        ``ln P(c_n | x_n)`` of the row's own class, or its mean.
     log_total : (N,) array
         Log normaliser of the scores.
     """
@@ -72,8 +72,18 @@ class RowPosterior(NamedTuple):
     log_total: FloatArray
 
 
-def row_posterior(logits: FloatArray, y: IntArray, component_class: IntArray) -> RowPosterior:
-    """Posteriors and responsibilities of rows with class indices ``y`` from their scores."""
+def row_posterior(logits: FloatArray, y: LabelArray, component_class: IntArray) -> RowPosterior:
+    """Posteriors and responsibilities of rows from their scores.
+
+    Parameters
+    ----------
+    logits : (N, K) array
+    y : (N,) integer array or (N, C) array
+        Class indices, or frequencies of the classes that sum to one.
+    component_class : (K,) integer array
+    """
+    if y.ndim == 2:
+        return frequent_posterior(logits, y, component_class)
     largest = logits.max(axis=1)
     shifted = logits.T - largest  # (K, N)
     own = component_class[:, None] == y  # (K, N)
@@ -97,3 +107,26 @@ def row_posterior(logits: FloatArray, y: IntArray, component_class: IntArray) ->
     log_P_own = log_own - log_total
     log_total += largest
     return RowPosterior(P.T, r.T, log_P_own, log_total)
+
+
+def frequent_posterior(
+    logits: FloatArray, frequency: LabelArray, component_class: IntArray
+) -> RowPosterior:
+    """`row_posterior` where a row belongs to several classes, each with some frequency.
+
+    The same as one row per class, each with its share of the weight.
+    """
+    shifted = logits.T - logits.max(axis=1)  # (K, N)
+    starts = np.searchsorted(component_class, np.arange(frequency.shape[1]))
+    # every class is shifted by its own maximum: far from a class all its terms would underflow
+    class_largest = np.maximum.reduceat(shifted, starts, axis=0)  # (C, N)
+    r = np.exp(shifted - class_largest[component_class])
+    class_total = np.add.reduceat(r, starts, axis=0)
+    log_class = np.log(class_total) + class_largest
+    P = np.exp(shifted)
+    total = P.sum(axis=0)
+    P /= total
+    r *= (frequency.T / class_total)[component_class]
+    log_total = np.log(total)
+    log_P_own = (frequency.T * (log_class - log_total)).sum(axis=0)
+    return RowPosterior(P.T, r.T, log_P_own, log_total + logits.max(axis=1))

@@ -64,8 +64,9 @@ def next_alpha(
 
 
 def has_few_weights(state: State, options: Options) -> bool:
-    """Whether weights are few enough to be judged one by one."""
-    return state.n_weights <= options.few_weights * state.n_components
+    """Whether weights, or columns that components share, are few enough to be judged singly."""
+    n_judged = len(np.unique(state.column)) if options.share_columns else state.n_weights
+    return n_judged <= options.few_weights * state.n_components
 
 
 def hastened(before: FloatArray, after: FloatArray, ratio: FloatArray) -> FloatArray:

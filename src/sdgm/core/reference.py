@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.design import pivoted_cholesky
-from sdgm.core.generative import generative_posterior
+from sdgm.core.generative import Generative, generative_models
 from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.newton import System, log_posterior, maximize_over_w
 from sdgm.core.objective import Mixture
@@ -48,6 +48,9 @@ GAIN_TOLERANCE = 1e-2
 # the largest eigenvalue of (posterior covariance x curvature) of a row that is left out: at one the
 # row alone would decide its own latent values
 LARGEST_LEVERAGE = 0.99
+# rows that the shares from scores count for, when the rows that were left out have their say
+PRIOR_ROWS = 10.0
+SHARE_ITERATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Dense:
     log_evidence : float
     loss : float
         Log loss over the rows, each predicted by the model without it (one Newton step per row).
+    log_left_out : (N,) array
+        ``ln P(c_n | x_n)`` of these predictions.
     P_c : (N, C) array
         Its class posterior at the rows, at the mode.
     """
@@ -70,6 +75,7 @@ class Dense:
     kernel: Kernel
     log_evidence: float
     loss: float
+    log_left_out: FloatArray
     P_c: FloatArray
 
     @property
@@ -89,7 +95,7 @@ class Reference:
     generative_share : float
         Share of the Gaussian mixtures per class in the average.
     P_c : (N, C) array
-        Class posterior at the rows, averaged over the models with shares exp(score).
+        Class posterior at the rows, averaged over the models.
     """
 
     models: list[Dense]
@@ -114,18 +120,42 @@ def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
     models = [dense_model(name, kernel, X, y, s) for name, kernel in fixed_kernels(X.shape[1])]
     models += rbf_models(X, y, s)
     models.sort(key=lambda model: -model.score)
+    generative = generative_models(X, y, s)
     log_share = [model.score - models[0].score for model in models]
-    posteriors = [model.P_c for model in models]
-    generative = generative_posterior(X, y, s)
-    if generative is not None:
-        # it has no evidence of this kind: that of the best dense model stands in for it
-        P_c, loss = generative
-        log_share.append(0.5 * (models[0].loss - loss))
-        posteriors.append(P_c)
-    share = np.exp(np.array(log_share) - max(log_share))
-    share /= share.sum()
-    P_c = np.sum([a * P for a, P in zip(share, posteriors, strict=True)], axis=0)
-    return Reference(models, float(share[-1]) if generative is not None else 0.0, P_c)
+    # those have no evidence of this kind: that of the best dense model stands in for it
+    log_share += [0.5 * (models[0].loss + float(s @ each.log_left_out)) for each in generative]
+    everything: list[Dense | Generative] = [*models, *generative]
+    share = stacked_shares(
+        np.stack([model.log_left_out for model in everything]), s, np.array(log_share)
+    )
+    P_c = np.sum([a * model.P_c for a, model in zip(share, everything, strict=True)], axis=0)
+    return Reference(models, float(share[len(models) :].sum()), P_c)
+
+
+def stacked_shares(log_left_out: FloatArray, s: FloatArray, log_prior: FloatArray) -> FloatArray:
+    """Shares of models in an average: (n_models,).
+
+    The score of a model alone knows nothing of the others; two that err on different rows are
+    better together. So the shares maximise the log likelihood of the average on rows left out,
+    with the shares exp(score) as a prior that counts for a few rows. It is concave: EM finds the
+    maximum.
+
+    Parameters
+    ----------
+    log_left_out : (n_models, N) array
+    s : (N,) array
+        Sample weights.
+    log_prior : (n_models,) array
+    """
+    prior = np.exp(log_prior - log_prior.max())
+    prior *= PRIOR_ROWS / prior.sum()
+    likelihood = np.exp(log_left_out - log_left_out.max(axis=0))
+    share = np.full(len(prior), 1.0 / len(prior))
+    for _ in range(SHARE_ITERATIONS):
+        joint = share[:, None] * likelihood
+        share = (joint / joint.sum(axis=0)) @ s + prior
+        share /= share.sum()
+    return share
 
 
 def fixed_kernels(D: int) -> Iterator[tuple[str, Kernel]]:
@@ -192,8 +222,8 @@ def dense_model(name: str, kernel: Kernel, X: FloatArray, y: IntArray, s: FloatA
     _, _, mode, whitening = fits[i]
     f = scores(rows.Z, mode.mixture.V, mode.mixture.log_pi)
     P_c = np.exp(component_log_posterior(f))
-    loss = float(s @ leave_one_out_loss(rows, f, P_c, latent_covariances(rows, mode, whitening)))
-    return Dense(name, kernel, best, loss, P_c)
+    loss = leave_one_out_loss(rows, f, P_c, latent_covariances(rows, mode, whitening))
+    return Dense(name, kernel, best, float(s @ loss), -loss, P_c)
 
 
 def posterior_mode(rows: Rows, state: State) -> tuple[State, System, Whitening]:
@@ -267,4 +297,4 @@ def kernel_factor(kernel: Kernel, X: FloatArray, max_rank: int) -> FloatArray:
         return explicit
     diagonal = kernel.diagonal(X)
     assert diagonal is not None
-    return pivoted_cholesky(kernel, X, diagonal, FACTOR_TOLERANCE, max_rank)
+    return pivoted_cholesky(kernel, X, diagonal, FACTOR_TOLERANCE, max_rank)[0]

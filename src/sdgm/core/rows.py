@@ -9,7 +9,7 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray, LabelArray
 
 
 class Summable(Protocol):
@@ -34,8 +34,8 @@ class Rows:
     ----------
     Z : (N, p) array
         Left factor of the design, column-major.
-    y : (N,) integer array
-        Class index of each row.
+    y : (N,) integer array or (N, C) array
+        Class index of each row, or how frequent each class is there, summing to one.
     s : (N,) array
         Sample weights.
     r0 : (N, K) array or None
@@ -43,7 +43,7 @@ class Rows:
     """
 
     Z: FloatArray
-    y: IntArray
+    y: LabelArray
     s: FloatArray
     r0: FloatArray | None = None
 
