@@ -29,16 +29,14 @@ from sdgm.estimators import automatic
 from sdgm.estimators import settings as open_settings
 from sdgm.estimators.automatic import (
     FAITHFUL,
-    FEWER_REPLICATES,
     OWN_FREQUENCY,
-    REPLICATES,
-    SMALLEST_FREQUENCY,
     Candidate,
     choose,
     is_faithful,
     preference,
-    soft_rows,
+    soft_sample,
 )
+from sdgm.estimators.sample import Sample
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 
 both_forms = pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
@@ -76,37 +74,28 @@ def reference_of(X: FloatArray, y: IntArray) -> tuple[FloatArray, IntArray, Floa
 # --- soft rows ---
 
 
-@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 1000))
-def test_soft_rows_share_the_weight_of_their_row(n_classes: int, N: int, seed: int) -> None:
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 10_000))
+def test_the_learned_sample_has_the_frequencies_of_the_reference(
+    n_classes: int, N: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(N, 2)), rng.integers(n_classes, size=N)
-    s = rng.uniform(0.1, 9.0, size=N)
-    P_c = rng.dirichlet(np.full(n_classes, 0.05), size=N)
-    classes = np.array(list("abcde")[:n_classes])
-    soft = soft_rows(X, y, s, P_c, classes)
-    np.testing.assert_allclose(np.bincount(soft.origin, soft.s, minlength=N), s, rtol=1e-12)
-    np.testing.assert_array_equal(soft.X, X[soft.origin])
-    assert (soft.s > 0.0).all()
-    frequency = P_c[soft.origin, np.searchsorted(classes, soft.y)]
-    is_own = soft.y == classes[y][soft.origin]
-    assert (frequency[~is_own] >= SMALLEST_FREQUENCY).all()
-    assert set(soft.origin[is_own].tolist()) == set(range(N))
-
-
-def test_soft_rows_have_the_frequencies_of_the_reference() -> None:
-    P_c = np.array([[0.2, 0.3, 0.5], [0.0, 1.0 - 1e-4, 1e-4]])
-    soft = soft_rows(np.eye(2), np.array([2, 0]), np.array([1.0, 4.0]), P_c, np.array([10, 20, 30]))
-    assert soft.origin.tolist() == [0, 0, 0, 1, 1]
-    assert soft.y.tolist() == [10, 20, 30, 10, 20]
-    # of the second row the third class is too rare, and its own label too rare to be left out
-    np.testing.assert_allclose(soft.s, [0.2, 0.3, 0.5, 4 * OWN_FREQUENCY, 4.0], rtol=1e-4)
+    s, P_c = rng.uniform(0.5, 2.0, size=N), rng.dirichlet(np.ones(n_classes), size=N)
+    P_c[::3] = np.eye(n_classes)[(y[::3] + 1) % n_classes]  # sure of another class
+    sample = soft_sample(X, y, s, P_c, 7.0)
+    np.testing.assert_array_equal(sample.s, 7.0 * s)
+    np.testing.assert_allclose(sample.y.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(sample.y, P_c, atol=2 * OWN_FREQUENCY)
+    assert (sample.y[np.arange(N), y] >= 0.99 * OWN_FREQUENCY).all()
+    assert 0.0 <= sample.entropy <= np.log(n_classes)
 
 
 # --- the choice ---
 
 
 def candidate(n_weights: int, n_numbers: int, divergence: float) -> Candidate:
-    return Candidate({}, REPLICATES, n_weights, n_numbers, divergence)
+    return Candidate({}, 8.0, n_weights, n_numbers, divergence)
 
 
 def test_faithful_is_a_small_divergence() -> None:
@@ -114,37 +103,31 @@ def test_faithful_is_a_small_divergence() -> None:
     assert not is_faithful(candidate(1, 1, 1.01 * FAITHFUL))
 
 
-def test_preference_is_budget_then_truth_then_size_or_closeness() -> None:
+def test_preference_is_truth_then_size_or_closeness() -> None:
     best_first = [
         candidate(8, 8, 0.5 * FAITHFUL),  # small and true
         candidate(8, 8, 0.9 * FAITHFUL),  # equally small, not as close
         candidate(3, 30, 0.0),  # true, but more numbers
         candidate(9, 90, 2.0 * FAITHFUL),  # not true, but close
         candidate(1, 1, 3.0 * FAITHFUL),
-        candidate(11, 11, 0.0),  # beyond the budget
     ]
-    assert sorted(reversed(best_first), key=lambda each: preference(each, 10)) == best_first
-    without_budget = min(best_first[2:], key=lambda each: preference(each, None))
-    assert without_budget is best_first[-1]
+    assert sorted(reversed(best_first), key=preference) == best_first
 
 
 class Stub(BaseEstimator):
     """A model with a given divergence from equal probabilities, and a given number of weights."""
 
     calls: ClassVar[list[tuple[Any, float]]] = []
+    _replicates: ClassVar[float] = 5.0
 
-    def __init__(self, divergence: float = 0.0, n_weights: int = 1, shrinks: bool = False) -> None:
+    def __init__(self, divergence: float = 0.0, n_weights: int = 1) -> None:
         self.divergence = divergence
         self.n_weights = n_weights
-        self.shrinks = shrinks
 
-    def fit(self, X: FloatArray, y: Any, sample_weight: FloatArray) -> Stub:
-        replicates = round(float(sample_weight.sum()) / len(np.unique(X)), 6)
-        self.calls.append((self.n_weights, replicates))
+    def _fit_sample(self, sample: Sample, classes: Any) -> None:
+        self.calls.append((self.n_weights, float(sample.s.mean())))
         self.stop_reason_ = "converged"
-        factor = replicates / REPLICATES if self.shrinks else 1.0
-        self.n_active_weights_ = int(self.n_weights * factor)
-        return self
+        self.n_active_weights_ = self.n_weights
 
     def predict_log_proba(self, X: FloatArray) -> FloatArray:
         # (q, 1 - q) with divergence -ln(4 q (1 - q)) / 2 from (1/2, 1/2)
@@ -153,19 +136,19 @@ class Stub(BaseEstimator):
 
 
 def chosen(
-    rounds: list[list[dict[str, Any]]], max_weights: int | None = None
+    rounds: list[list[dict[str, Any]]], max_weights: int | None = None, within: Any = None
 ) -> tuple[Any, list[Candidate]]:
     Stub.calls.clear()
     X, y = np.arange(6.0)[:, None], np.arange(6) % 2
     even = Reference([], 0.0, np.full((6, 2), 0.5))
     model, tried, _ = choose(
-        Stub(), iter(rounds), X, y, np.ones(6), even, np.arange(2), max_weights
+        Stub(), iter(rounds), X, y, np.ones(6), even, np.arange(2), max_weights, within
     )
     return model, tried
 
 
-def stub(times_faithful: float, n_weights: int, **more: Any) -> dict[str, Any]:
-    return {"divergence": times_faithful * FAITHFUL, "n_weights": n_weights, **more}
+def stub(times_faithful: float, n_weights: int) -> dict[str, Any]:
+    return {"divergence": times_faithful * FAITHFUL, "n_weights": n_weights}
 
 
 def test_the_first_round_with_a_faithful_model_decides() -> None:
@@ -182,16 +165,23 @@ def test_without_a_faithful_model_the_closest_is_taken() -> None:
     assert len(tried) == 4
 
 
-def test_a_budget_tries_fewer_replicates_until_it_is_met() -> None:
-    model, tried = chosen([[stub(0.5, 16, shrinks=True)]], max_weights=4)
-    assert [replicates for _, replicates in Stub.calls] == list(FEWER_REPLICATES[:2])
-    assert model.n_active_weights_ == tried[0].n_weights == 4
-    assert tried[0].replicates == FEWER_REPLICATES[1]
-
-
-def test_a_faithful_model_beyond_the_budget_does_not_end_the_search() -> None:
-    model, _ = chosen([[stub(0.5, 16)], [stub(0.6, 3)]], max_weights=4)
+def test_a_budget_that_the_choice_keeps_changes_nothing() -> None:
+    model, tried = chosen([[stub(0.5, 9), stub(0.6, 3)], [stub(0.0, 1)]], max_weights=4)
     assert model.n_weights == 3
+    assert len(tried) == 2
+
+
+def test_above_the_budget_the_closest_within_it_is_chosen() -> None:
+    asked = []
+
+    def within(model: Stub, max_weights: int, soft: Any) -> float:
+        asked.append(max_weights)
+        return 1.0 / model.n_weights
+
+    model, tried = chosen([[stub(3.0, 7)], [stub(0.5, 16), stub(0.6, 18)]], 4, within)
+    assert asked == [4, 4, 4]
+    assert [each.n_weights for each in tried] == [18, 16, 7]
+    assert model.n_weights == 18
 
 
 # --- what the user gets ---
@@ -277,13 +267,14 @@ def test_terms_have_the_names_of_the_users_columns() -> None:
 
 @both_forms
 @few_examples
-@given(max_weights=st.integers(3, 12), seed=st.integers(0, 100))
+@given(max_weights=st.integers(1, 12), seed=st.integers(0, 100))
 def test_a_budget_of_weights_is_kept(form: Any, max_weights: int, seed: int) -> None:
     X, y = two_modes(60, seed=seed)
     with own_warnings_allowed():
         model = form(max_weights=max_weights, random_state=0).fit(X, y)
-    assert model.n_active_weights_ <= max_weights
+    assert 1 <= model.n_active_weights_ <= max_weights
     assert_proper(model, X)
+    assert model.weights_path_["n_weights"][-1] == model.n_active_weights_
 
 
 # --- what must not change a fit ---

@@ -2,7 +2,7 @@
 
 1. `core.reference` fits dense models, tunes each by evidence, weighs them by leaving out rows.
 2. Candidates learn the posterior of that reference in place of the labels, each row as if it had
-   been seen `REPLICATES` times with these frequencies of the classes. The more replicates, the
+   been seen `_replicates` times with these frequencies of the classes. The more replicates, the
    closer to the reference, and the more weights.
 3. Simple candidates come first. The first round with a model whose mean divergence from the
    reference is below `FAITHFUL` decides, by the fewest stored numbers; with none, the smallest
@@ -15,7 +15,7 @@ lose what the reference knows, and the divergence says how much.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,19 +29,18 @@ from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reference import Reference
 from sdgm.core.rows import Rows
 from sdgm.core.state import Stop
+from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
 # components per class that are tried when their number is left open
 AUTO_COMPONENTS = (1, 2, 3)
-# how often each row counts when a sparse model learns from the reference
-REPLICATES = 8.0
-# with a budget of weights, what is tried in turn
-FEWER_REPLICATES = (8.0, 2.0, 0.5, 0.1, 0.02)
 # mean divergence in nats that is as good as none: it adds as much to the log loss
-FAITHFUL = 0.01
-# frequencies below this are left out: they cost a row each
-SMALLEST_FREQUENCY = 1e-3
-# but not that of the row's own label, lest a rare class be lost
+FAITHFUL = 0.005
+# a richer round must bring the divergence to this share of what it was for the next to be tried,
+# once it is within so many times `FAITHFUL`
+WORTH_MORE = 0.9
+NEARLY = 3.0
+# frequency that a row's own label has at least, lest a rare class be lost
 OWN_FREQUENCY = 1e-6
 # above this many rows labels are learned as they are: there are enough of them
 MAX_ROWS = 10_000
@@ -73,37 +72,15 @@ class Candidate:
     stop_reason: str = Stop.CONVERGED.value
 
 
-@dataclass(frozen=True)
-class SoftRows:
-    """Training rows repeated once per class that the reference deems possible.
-
-    Attributes
-    ----------
-    X : (n, D) array
-    y : (n,) array
-        Labels.
-    s : (n,) array
-        Weights, which sum to the weight of the row.
-    origin : (n,) integer array
-        Which row each is.
-    """
-
-    X: FloatArray
-    y: np.ndarray[Any, Any]
-    s: FloatArray
-    origin: IntArray
-
-
-def soft_rows(
-    X: FloatArray, y: IntArray, s: FloatArray, P_c: FloatArray, classes: np.ndarray[Any, Any]
-) -> SoftRows:
+def soft_sample(
+    X: FloatArray, y: IntArray, s: FloatArray, P_c: FloatArray, replicates: float
+) -> Sample:
     """Rows with the reference's posterior in place of labels; a row's own class always stays."""
-    kept = np.where(P_c >= SMALLEST_FREQUENCY, P_c, 0.0)
+    frequency = P_c.copy()
     own = np.arange(len(y)), y
-    kept[own] = np.maximum(P_c[own], OWN_FREQUENCY)
-    kept /= kept.sum(axis=1, keepdims=True)
-    origin, code = np.nonzero(kept)
-    return SoftRows(X[origin], classes[code], s[origin] * kept[origin, code], origin)
+    frequency[own] = np.maximum(frequency[own], OWN_FREQUENCY)
+    frequency /= frequency.sum(axis=1, keepdims=True)
+    return Sample(X, frequency, replicates * s)
 
 
 def choose(
@@ -115,7 +92,8 @@ def choose(
     reference: Reference,
     classes: np.ndarray[Any, Any],
     max_weights: int | None = None,
-) -> tuple[Any, list[Candidate], SoftRows]:
+    divergence_within: Callable[[Any, int, Sample], float] | None = None,
+) -> tuple[Any, list[Candidate], Sample]:
     """The smallest model that is true to the reference.
 
     Parameters
@@ -130,48 +108,52 @@ def choose(
     classes : (C,) array
         Labels.
     max_weights : int, optional
+        What the model will be cut down to.
+    divergence_within : callable, optional
+        Divergence that a model has once it is, given the number and the rows; where the choice is
+        larger than allowed, the smallest decides.
 
     Returns
     -------
     model : fitted clone
     tried : list of Candidate
         The chosen one first.
-    soft : SoftRows
+    learned : Sample
         What it was fitted to.
     """
-    soft = soft_rows(X, y, s, reference.P_c, classes)
-    ladder = (REPLICATES,) if max_weights is None else FEWER_REPLICATES
+    learned = soft_sample(X, y, s, reference.P_c, estimator._replicates)
     tried: list[tuple[Candidate, Any]] = []
     failures: list[Exception] = []
-
-    def attempt(parameters: dict[str, Any]) -> None:
-        for replicates in ladder:
-            model = fitted(estimator, parameters, soft, replicates)
-            candidate = judged(model, parameters, replicates, X, s, reference)
-            tried.append((candidate, model))
-            if is_allowed(candidate, max_weights) or is_interrupted(candidate):
-                return
-
+    closest_before = np.inf
     for parameters_of_round in rounds:
         for parameters in parameters_of_round:
             try:
-                attempt(parameters)
+                model = fitted(estimator, parameters, learned, classes)
+                candidate = judged(model, parameters, estimator._replicates, X, s, reference)
+                tried.append((candidate, model))
             except (NumericalTrouble, MemoryError) as error:
                 failures.append(error)  # simpler settings may do
             if tried and is_interrupted(tried[-1][0]):
                 break
-        if any(
-            is_interrupted(each) or (is_allowed(each, max_weights) and is_faithful(each))
-            for each, _ in tried
-        ):
+        if any(is_interrupted(each) or is_faithful(each) for each, _ in tried):
             break
+        closest = min((each.divergence for each, _ in tried), default=np.inf)
+        if closest < NEARLY * FAITHFUL and closest > WORTH_MORE * closest_before:
+            break
+        closest_before = closest
     if not tried:
         raise failures[0]
-    tried.sort(key=lambda pair: preference(pair[0], max_weights))
-    return tried[0][1], [candidate for candidate, _ in tried], soft
+    tried.sort(key=lambda pair: preference(pair[0]))
+    if max_weights is not None and tried[0][0].n_weights > max_weights:
+        assert divergence_within is not None
+        losses = [divergence_within(model, max_weights, learned) for _, model in tried]
+        tried = [tried[i] for i in np.argsort(losses, kind="stable").tolist()]
+    return tried[0][1], [candidate for candidate, _ in tried], learned
 
 
-def fitted(estimator: Any, parameters: dict[str, Any], soft: SoftRows, replicates: float) -> Any:
+def fitted(
+    estimator: Any, parameters: dict[str, Any], learned: Sample, classes: np.ndarray[Any, Any]
+) -> Any:
     """A clone that learned from the reference, perhaps up to an interrupt."""
     # some estimators have fixed values in place of parameters
     own = {name: parameters[name] for name in parameters.keys() & estimator.get_params().keys()}
@@ -181,7 +163,7 @@ def fitted(estimator: Any, parameters: dict[str, Any], soft: SoftRows, replicate
         for category in (ConvergenceWarning, ComponentsReducedWarning, NumericalTroubleWarning):
             warnings.simplefilter("ignore", category)
         try:
-            model.fit(soft.X, soft.y, sample_weight=replicates * soft.s)
+            model._fit_sample(learned, classes)
         except KeyboardInterrupt:
             if not hasattr(model, "stop_reason_"):  # nothing is there yet
                 raise
@@ -217,16 +199,11 @@ def is_faithful(candidate: Candidate) -> bool:
     return candidate.divergence <= FAITHFUL
 
 
-def is_allowed(candidate: Candidate, max_weights: int | None) -> bool:
-    """Whether it is within the budget."""
-    return max_weights is None or candidate.n_weights <= max_weights
-
-
-def preference(candidate: Candidate, max_weights: int | None) -> tuple[bool, bool, float, float]:
-    """Smaller is better: within the budget, true to the reference, small or close to it."""
+def preference(candidate: Candidate) -> tuple[bool, float, float]:
+    """Smaller is better: true to the reference, small or close to it."""
     faithful = is_faithful(candidate)
     size = float(candidate.n_numbers) if faithful else candidate.divergence
-    return not is_allowed(candidate, max_weights), not faithful, size, candidate.divergence
+    return not faithful, size, candidate.divergence
 
 
 def honest_covariance(model: Any, X: FloatArray, y: IntArray, s: FloatArray) -> FloatArray | None:

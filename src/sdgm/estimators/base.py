@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -25,12 +22,13 @@ from sdgm.core.initialization import (
     initial_responsibilities,
     initial_state,
 )
-from sdgm.core.learning import Result, class_shares, laplace_covariance, learn
+from sdgm.core.learning import Result, class_shares, learn
 from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
-from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
+from sdgm.estimators.elimination import keep_to_budget
+from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
@@ -52,77 +50,31 @@ from sdgm.estimators.preparation import (
     reduced_to_samples,
     require_memory,
 )
+from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import (
-    FIT_FRAMES,
     CallbackSupportMixin,
     Progress,
     print_end,
     with_callbacks,
 )
+from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import blas_threads
-from sdgm.exceptions import NumericalTroubleWarning
 
-# inputs this many times further out than any training row are moved in: their scores would
-# overflow, and nothing is known out there
-FAR_AWAY = 1e30
 # inputs, and features or kernel values, whose squares can still be summed
 LARGEST_INPUT = 1e70
 LARGEST_VALUE = 1e140
-# weights up to which their covariance is kept
-MAX_COVARIANCE = 4_000
 # arrays of the size of the Newton matrix that are alive at once
 NEWTON_COPIES = 5
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A fit made ready for `learn`.
-
-    Attributes
-    ----------
-    X_user : (n_samples, D) array
-        The rows as given.
-    first_user_row : (N,) array
-        For each row of the fit, the first row given that is equal to it.
-    X, y, s : arrays of N rows
-        Standardised rows, class indices and weights, repeated rows merged where the preset says so.
-    n_components : (C,) array
-    options : Options
-    init : Start or (N, K) array
-    """
-
-    X_user: FloatArray
-    first_user_row: IntArray
-    X: FloatArray
-    y: IntArray
-    s: FloatArray
-    n_components: IntArray
-    options: Options
-    init: Start | FloatArray
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The candidate columns of a fit: as a factorised matrix, and as functions of the input.
-
-    Attributes
-    ----------
-    design : Design
-        At the rows of the fit.
-    basis : Basis of the form
-        Column 0 is the constant.
-    points : (N, d) array
-        What the start clusters: the standardised rows, or kernel coordinates in their place.
-    """
-
-    design: Design
-    basis: Any
-    points: FloatArray
-
-
 class BaseSDGM(
-    OpenSettingsMixin, CallbackSupportMixin, ClassifierMixin, PredictionMixin, BaseEstimator
+    OpenSettingsMixin,
+    FittedAttributesMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    PredictionMixin,
+    BaseEstimator,
 ):
     """Common part of `SDGMClassifier` and `KernelSDGMClassifier`."""
 
@@ -164,19 +116,24 @@ class BaseSDGM(
         if not self._goes_on():
             self.chosen_: dict[str, Any] = {}
             self.candidates_: list[Candidate] = []
+        self.__dict__.pop("weights_path_", None)
         problem = self._prepare(X, y, sample_weight, options)
         reference = self._reference(problem)
         if reference is not None:
             return self._fit_automatically(reference, problem, X, y, sample_weight)
+        self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
+        return self
+
+    def _learn(self, problem: Problem, data: dict[str, Any]) -> None:
+        """Learn with the settings as they are; callbacks are told of data, if there are any."""
         columns = self._make_columns(problem)
         self._require_newton_memory(columns.design, problem.n_components)
         newton_size = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
         work = len(problem.y) * newton_size**2
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         context = None
-        if hasattr(self, "_skl_callbacks"):
+        if data and hasattr(self, "_skl_callbacks"):
             context = self._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self, **data)
 
@@ -190,7 +147,12 @@ class BaseSDGM(
             keep_states = self.record_states or context is not None
             with blas_threads(work):
                 return learn(
-                    rows, columns.design.Rt, start, options, progress, keep_states=keep_states
+                    rows,
+                    columns.design.Rt,
+                    start,
+                    problem.options,
+                    progress,
+                    keep_states=keep_states,
                 )
 
         results = self._run(learn_from, parallel=context is None)
@@ -198,15 +160,38 @@ class BaseSDGM(
         self.__dict__.update(self._model_attributes(problem, columns, best.state))
         self.__dict__.update(self._learning_attributes(problem, columns, results, best))
         self.n_initial_weights_ = start.n_weights
+        self._learned_reference = False
         if self.verbose:
             print_end(best)
+        interrupted = any(result.stop is Stop.INTERRUPTED for result in results)
+        if self.max_weights is not None and not interrupted:
+            keep_to_budget(self, self.max_weights, problem.sample, problem.sample)
         if context is not None:
             context.call_on_fit_task_end(estimator=self, **data)
-        if any(result.stop is Stop.INTERRUPTED for result in results):
+        if interrupted:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         warn_about(best)
-        return self
+
+    def _fit_sample(self, sample: Sample, classes: np.ndarray[Any, Any]) -> None:
+        """Learn from distinct rows with frequencies of the classes, settings as they are."""
+        options = self._options()
+        self.chosen_, self.candidates_ = {}, []
+        self.classes_, self.n_features_in_ = classes, sample.X.shape[1]
+        n_components = components_per_class(self._setting("n_components"), classes)
+        n_components = np.minimum(n_components, (sample.y > 0.0).sum(axis=0))
+        self._set_scaler(sample.X, sample.s, options)
+        problem = Problem(
+            sample.X,
+            np.arange(len(sample.X)),
+            self._standardized(sample.X),
+            sample.y,
+            sample.s,
+            n_components,
+            options,
+            choice("init", self.init, Start),
+        )
+        self._learn(problem, {})
 
     # --- from the user's table to a problem ---
 
@@ -401,95 +386,7 @@ class BaseSDGM(
         """Whether X holds kernel values instead of inputs."""
         return False
 
-    # --- from the learned state to fitted attributes ---
-
-    def _model_attributes(self, problem: Problem, columns: Columns, state: State) -> dict[str, Any]:
-        """All that prediction needs."""
-        survivors = np.unique(np.concatenate([[0], state.column]))
-        position = state.component, np.searchsorted(survivors, state.column)
-        dense = np.zeros((state.n_components, len(survivors)))
-        dense[position] = state.w / columns.design.scale[state.column]
-        active = np.zeros(dense.shape, dtype=bool)
-        active[position] = True
-        survivors = survivors[1:]
-        return {
-            "coef_": dense[:, 1:],
-            "intercept_": dense[:, 0],
-            "mixture_weights_": state.pi,
-            "component_class_": state.component_class,
-            "n_components_": np.bincount(state.component_class, minlength=len(self.classes_)),
-            "n_active_weights_": state.n_weights,
-            "_active": active,
-            "_basis": columns.basis.take(survivors),
-            "_reach": FAR_AWAY * max(1.0, float(np.abs(problem.X).max())),
-            "covariance_": None,
-            **self._form_attributes(problem, columns, survivors),
-        }
-
-    @abstractmethod
-    def _form_attributes(
-        self, problem: Problem, columns: Columns, survivors: IntArray
-    ) -> dict[str, Any]:
-        """What users of this form want to see of the surviving columns."""
-
-    def _learning_attributes(
-        self, problem: Problem, columns: Columns, results: list[Result], best: Result
-    ) -> dict[str, Any]:
-        """The posterior of the weights, and how they were learned."""
-
-        def in_user_units(state: State) -> State:
-            scale = columns.design.scale[state.column]
-            return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
-
-        state, scale = best.state, columns.design.scale[best.state.column]
-        covariance = None
-        if state.n_weights <= MAX_COVARIANCE:
-            rows = Rows(columns.design.Z, problem.y, problem.s)
-            with suppress(NumericalTrouble, FloatingPointError), np.errstate(over="raise"):
-                scaled = laplace_covariance(rows, columns.design.Rt, state)
-                covariance = scaled / scale / scale[:, None]
-        return {
-            "covariance_": covariance,
-            "log_evidence_": final_evidence(best),
-            "start_log_evidences_": np.array([final_evidence(result) for result in results]),
-            "n_iter_": len(best.records),
-            "converged_": best.stop in (Stop.CONVERGED, Stop.EMPTY),
-            "stop_reason_": best.stop.value,
-            "history_": [
-                replace(record, state=in_user_units(record.state))
-                if self.record_states and record.state is not None
-                else replace(record, state=None)
-                for record in best.records
-            ],
-            "_state": in_user_units(state),
-            "_state_key": (self.classes_, self._model_key()),
-        }
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed()
         return tags
-
-
-def final_evidence(result: Result) -> float:
-    """Log evidence at the end of a run."""
-    return result.records[-1].log_evidence if result.records else -np.inf
-
-
-def warn_about(result: Result) -> None:
-    """Say so when learning did not end well."""
-    if result.stop is Stop.MAX_ITER:
-        warnings.warn(
-            f"Learning stopped at max_iter={len(result.records)} before it converged (last "
-            f"relative change {result.records[-1].alpha_change:.2g}); raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2 + FIT_FRAMES,
-        )
-    elif result.stop is Stop.NUMERICAL:
-        warnings.warn(
-            f"Learning stopped after {len(result.records)} iterations because the posterior "
-            "precision of the weights could not be factorised; the model is the one reached so "
-            "far. Standardise the inputs, or lower the scale of the kernel.",
-            NumericalTroubleWarning,
-            stacklevel=2 + FIT_FRAMES,
-        )

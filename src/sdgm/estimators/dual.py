@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import Design, kernel_design, matrix_design
+from sdgm.core.design import Design, kernel_design, matrix_design, pivoted_cholesky
 from sdgm.core.kernels import Kernel, KernelName, make_kernel
-from sdgm.core.options import Preset
+from sdgm.core.options import Options, Preset
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
-from sdgm.estimators.parameters import positive_number
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM
+from sdgm.estimators.parameters import boolean, positive_number
 from sdgm.estimators.preparation import require_memory
+from sdgm.estimators.problem import Columns, Problem
+
+# components times columns up to which all rows are candidates when a reference is learned, and the
+# fewest that are left beyond
+MAX_COORDINATES = 4_000
+MIN_CANDIDATES = 100
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,10 @@ class KernelSDGMClassifier(BaseSDGM):
         standardised). "auto" chooses. None leaves it to the preset, "scale" for `fast` and 1 for
         `paper`, unless all is chosen. (*)
     coef0 : float, default=1.0
+    shared_vectors : bool, default=False
+        Whether all components use the same relevance vectors: a vector has one precision for all of
+        them and stays or leaves as a whole. More weights, and fewer vectors where several
+        components need different ones.
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -111,7 +121,8 @@ class KernelSDGMClassifier(BaseSDGM):
     predictive : {"map", "averaged"}, default="map"
         Probabilities from the most probable weights, or averaged over their posterior.
     max_weights : int or None, default=None
-        With automatic settings, the most weights that the model may have.
+        The most weights that the model may have. Once it has learned, the weights that cost least
+        leave one after the other, and the others are estimated anew, as in `weights_path`.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -164,6 +175,10 @@ class KernelSDGMClassifier(BaseSDGM):
     candidates_ : list of Candidate
         Models that were tried, the chosen one first: settings, weights, divergence from the dense
         model that they learn from.
+    weights_path_ : dict
+        Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
+        ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
+        with automatic settings from the dense model.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -190,6 +205,7 @@ class KernelSDGMClassifier(BaseSDGM):
         degree: int = 2,
         gamma: float | str | None = None,
         coef0: float = 1.0,
+        shared_vectors: bool = False,
         prior: str = "ard",
         alpha: float = 1.0,
         preset: str = "fast",
@@ -212,6 +228,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shared_vectors = shared_vectors
         self.prior = prior
         self.alpha = alpha
         self.preset = preset
@@ -229,7 +246,13 @@ class KernelSDGMClassifier(BaseSDGM):
         self.verbose = verbose
         self.record_states = record_states
 
+    def _options(self) -> Options:
+        boolean("shared_vectors", self.shared_vectors)
+        return replace(super()._options(), share_columns=bool(self.shared_vectors))
+
     gamma_: float
+    relevance_: IntArray
+    relevance_vectors_: Any  # an array, or None for precomputed kernels
 
     def _columns_key(self) -> str:
         kernel = self._setting("kernel")
@@ -267,19 +290,22 @@ class KernelSDGMClassifier(BaseSDGM):
         new = np.ones(len(X), dtype=bool)
         if problem.options.merge_rows:
             new[1:] = (X[1:] != X[:-1]).any(axis=1)
-        candidates = X[new]
+        candidates, user_rows = X[new], problem.first_user_row[new]
+        spread = spread_candidates(kernel, candidates, problem)
         with np.errstate(over="ignore", invalid="ignore"):
             self._require_column_memory(kernel, candidates)
-            design = kernel_design(kernel, candidates)
+            if spread is None:
+                design = kernel_design(kernel, candidates).at_rows(np.cumsum(new) - 1)
+            else:
+                candidates, user_rows = candidates[spread], user_rows[spread]
+                design = matrix_design(kernel.gram(X, candidates))
             largest = np.abs(design.Z).max() * np.abs(design.Rt).max()
         if not largest < LARGEST_VALUE:
             raise ValueError(
                 f"kernel values are too large (largest input {np.abs(X).max():.3g}, gamma "
                 f"{self.gamma_:.3g}); use standardize=True or a smaller gamma."
             )
-        if not new.all():
-            design = design.at_rows(np.cumsum(new) - 1)
-        return design, KernelBasis(kernel, candidates, problem.first_user_row[new]), X
+        return design, KernelBasis(kernel, candidates, user_rows), X
 
     def _require_column_memory(self, kernel: Kernel, candidates: FloatArray) -> None:
         """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.
@@ -348,6 +374,16 @@ class KernelSDGMClassifier(BaseSDGM):
         vectors = None if self._is_precomputed() else problem.X_user[rows]
         return {"relevance_": rows, "relevance_vectors_": vectors}
 
+    def _kept_attributes(self, kept: IntArray) -> dict[str, Any]:
+        return {
+            "_basis": self._basis.take(kept + 1),
+            "relevance_": self.relevance_[kept],
+            "relevance_vectors_": (
+                None if self.relevance_vectors_ is None else self.relevance_vectors_[kept]
+            ),
+        }
+
+    _replicates: ClassVar[float] = 32.0
     _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "kernel": "poly", "gamma": None}
 
     def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
@@ -379,3 +415,19 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def _take_over(self, model: Any, user_rows: IntArray) -> None:
         self.relevance_ = user_rows[model.relevance_]
+
+
+def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
+    """Which rows can be relevance vectors, when a reference is learned by many components.
+
+    With labels all rows can. A reference is smooth, and rows that lie apart, as the pivots of a
+    Cholesky factorisation do, can say what all of them could. None for all.
+    """
+    diagonal = kernel.diagonal(candidates)
+    size = kernel.explicit_size(candidates.shape[1])
+    rank = len(candidates) if size is None else min(len(candidates), size)
+    n_components = int(problem.n_components.sum())
+    if problem.y.ndim == 1 or diagonal is None or n_components * rank <= MAX_COORDINATES:
+        return None
+    n_kept = max(MAX_COORDINATES // n_components, MIN_CANDIDATES)
+    return np.sort(pivoted_cholesky(kernel, candidates, diagonal, max_rank=n_kept)[1])

@@ -12,9 +12,10 @@ from sdgm.core.design import feature_design
 from sdgm.core.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM, Columns, Problem
+from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM
 from sdgm.estimators.parameters import choice
 from sdgm.estimators.preparation import require_memory
+from sdgm.estimators.problem import Columns, Problem
 
 # what is tried when the covariance type is left open
 SIMPLE_TO_FULL = ("tied", "diag", "full")
@@ -63,7 +64,8 @@ class SDGMClassifier(BaseSDGM):
     predictive : {"map", "averaged"}, default="map"
         Probabilities from the most probable weights, or averaged over their posterior.
     max_weights : int or None, default=None
-        With automatic settings, the most weights that the model may have.
+        The most weights that the model may have. Once it has learned, the weights that cost least
+        leave one after the other, and the others are estimated anew, as in `weights_path`.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -111,6 +113,10 @@ class SDGMClassifier(BaseSDGM):
     candidates_ : list of Candidate
         Models that were tried, the chosen one first: settings, weights, divergence from the dense
         model that they learn from.
+    weights_path_ : dict
+        Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
+        ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
+        with automatic settings from the dense model.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -207,6 +213,9 @@ class SDGMClassifier(BaseSDGM):
     ) -> dict[str, Any]:
         return {"terms_": self._names(columns.basis.take(survivors))}
 
+    def _kept_attributes(self, kept: IntArray) -> dict[str, Any]:
+        return {"_basis": self._basis.take(kept), "terms_": self.terms_[kept]}
+
     def _names(self, basis: Monomials) -> np.ndarray[Any, Any]:
         """Names of the columns, in the user's names of the inputs."""
         names = getattr(self, "feature_names_in_", None)
@@ -215,6 +224,8 @@ class SDGMClassifier(BaseSDGM):
         return np.array(basis.names(names), dtype=object)
 
     n_features_in_: int
+    # fewer than in the dual form: squares grow without bound between and beyond the rows
+    _replicates: ClassVar[float] = 8.0
     _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "covariance_type": "full"}
 
     def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:

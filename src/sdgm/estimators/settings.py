@@ -21,6 +21,7 @@ from sdgm.estimators.automatic import (
     honest_covariance,
     is_interrupted,
 )
+from sdgm.estimators.elimination import divergence_within, keep_to_budget
 from sdgm.estimators.progress import FIT_FRAMES
 from sdgm.estimators.threads import blas_threads
 from sdgm.exceptions import NumericalTroubleWarning
@@ -28,7 +29,7 @@ from sdgm.exceptions import NumericalTroubleWarning
 if TYPE_CHECKING:
     import numpy as np
 
-    from sdgm.estimators.base import Problem
+    from sdgm.estimators.problem import Problem
 
 
 class OpenSettingsMixin:
@@ -45,6 +46,8 @@ class OpenSettingsMixin:
     get_params: Any
     _init_callback_context: Any
 
+    # how often each row counts when a sparse model learns from the reference
+    _replicates: ClassVar[float]
     # settings that may be left open, and what they are when nothing is chosen
     _fixed_settings: ClassVar[dict[str, Any]]
 
@@ -119,44 +122,43 @@ class OpenSettingsMixin:
         if hasattr(self, "_skl_callbacks"):
             context = self._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self, **data)
-        rows = problem.X_user[problem.first_user_row]
+        labelled = problem.sample
         plain = clone(self).set_params(
             class_weight=None, warm_start=False, random_state=self._seeds()[0]
         )
-        model, tried, soft = choose(
+        plain.max_weights = None  # the choice comes first
+        model, tried, learned = choose(
             plain,
             self._rounds(reference),
-            rows,
+            labelled.X,
             problem.y,
             problem.s,
             reference,
             self.classes_,
             self.max_weights,
+            divergence_within,
         )
         own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
         self.__dict__.update({k: v for k, v in vars(model).items() if k not in own})
         self.chosen_, self.candidates_ = dict(tried[0].parameters), tried
-        self.covariance_ = honest_covariance(model, rows, problem.y, problem.s)
-        self._take_over(model, problem.first_user_row[soft.origin])
+        self.covariance_ = honest_covariance(model, labelled.X, problem.y, problem.s)
+        self._take_over(model, problem.first_user_row)
         self._state_key = (self.classes_, self._model_key())
+        self._learned_reference = True
+        interrupted = any(map(is_interrupted, tried))
+        if self.max_weights is not None and not interrupted:
+            keep_to_budget(self, self.max_weights, learned, labelled)
         if context is not None:
             context.call_on_fit_task_end(estimator=self, **data)
-        if any(map(is_interrupted, tried)):
+        if interrupted:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
-        warn_about(model, self.max_weights)
+        warn_about(model)
         return self
 
 
-def warn_about(model: Any, max_weights: int | None) -> None:
-    """Say so when the chosen model did not end well, or is larger than it should be."""
-    if max_weights is not None and model.n_active_weights_ > max_weights:
-        warnings.warn(
-            f"No model with at most max_weights={max_weights} weights was found; this one has "
-            f"{model.n_active_weights_}. Raise max_weights.",
-            UserWarning,
-            stacklevel=3 + FIT_FRAMES,
-        )
+def warn_about(model: Any) -> None:
+    """Say so when the chosen model did not end well."""
     if model.stop_reason_ == Stop.MAX_ITER:
         warnings.warn(
             f"Learning of the chosen model stopped at max_iter={model.n_iter_} before it "

@@ -10,7 +10,9 @@ except ModuleNotFoundError as error:
 from sdgm.plotting.boundary import BoundaryDisplay
 from sdgm.plotting.components import ComponentsDisplay
 from sdgm.plotting.history import HistoryDisplay
+from sdgm.plotting.path import WeightsPathDisplay
 from sdgm.plotting.plane import leads
+from sdgm.plotting.rejection import RejectionDisplay
 from sdgm.plotting.reliability import ReliabilityDisplay
 from sdgm.plotting.style import (
     CLASS_COLORS,
@@ -39,8 +41,10 @@ __all__ = [
     "BoundaryDisplay",
     "ComponentsDisplay",
     "HistoryDisplay",
+    "RejectionDisplay",
     "ReliabilityDisplay",
     "UncertaintyDisplay",
+    "WeightsPathDisplay",
     "class_color",
     "class_marker",
     "leads",

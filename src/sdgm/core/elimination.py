@@ -1,0 +1,218 @@
+"""Backward elimination: from a learned state, one weight less at a time, down to none.
+
+Near its mode the log posterior is a quadratic, whose inverse curvature is the covariance V of the
+weights. There the best place without weight i is ``w - V[:, i] w_i / V_ii``, and being there costs
+``w_i^2 / (2 V_ii)`` ("optimal brain surgeon"). The cheapest weight leaves, the others move, and
+Newton's method brings them and pi to where they belong; alpha is held. Far from the mode the
+quadratic says little: where even the cheapest weight is dear, the few cheapest are tried in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.evidence import updated_pi, weight_covariance
+from sdgm.core.learning import MANY_STEPS, class_shares, learn
+from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.options import Options
+from sdgm.core.precision import precision_cholesky, robust_precision_cholesky
+from sdgm.core.pruning import prune_components, relative_to_one_component
+from sdgm.core.rows import Rows
+from sdgm.core.state import State, Stop
+from sdgm.core.whitening import whiten
+
+# share of the weights that leave before the others are estimated anew, but at least one
+SHARE = 0.02
+# loss of log posterior up to which the quadratic is trusted to name the cheapest weight, and how
+# many are tried beyond
+TRUSTED = 0.5
+TRIED = 5
+# relative change of pi that counts as none, and passes after which it is left as it is
+PI_TOL = 1e-6
+MAX_PASSES = 100
+# gain in log posterior that is left on the way to the mode
+MODE_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class Point:
+    """A state on the path.
+
+    Attributes
+    ----------
+    state : State
+        At its mode.
+    cost : float
+        What the quadratic says that the step to this point costs in log posterior; zero for the
+        first point, and where only components without rows left or differences of scores were
+        written with fewer weights.
+    log_likelihood, log_posterior, log_evidence : float
+        As in `Record`.
+    """
+
+    state: State
+    cost: float
+    log_likelihood: float
+    log_posterior: float
+    log_evidence: float
+
+
+def eliminate(
+    rows: Rows,
+    Rt: FloatArray,
+    state: State,
+    options: Options,
+    *,
+    min_weights: int = 0,
+    step: int | None = None,
+) -> Iterator[Point]:
+    """The path from a state to ever fewer weights, each point at its mode.
+
+    The number of weights falls by more than one where a component without rows leaves, and
+    where all components use a column: one of them then does without it, which changes no score
+    difference.
+
+    Parameters
+    ----------
+    rows : Rows
+        What the state was learned from.
+    Rt : (H, p) array
+        Transposed right factor of the design ``Phi = Z R``.
+    state : State
+        Where to start; the first point is this state at its mode.
+    options : Options
+        Of these, whether pi carries the class prior and when a component counts as empty.
+    min_weights : int
+        End of the path, or below where the last step takes several.
+    step : int, optional
+        How many weights leave before the others are estimated anew; one in fifty, and at least one,
+        if not given.
+
+    Yields
+    ------
+    point : Point
+    """
+    rows, options = rows.started(), settling(options)
+    point = at_mode(rows, Rt, state, 0.0, options)
+    yield point
+    while (n := point.state.n_weights) > min_weights:
+        state = prune_components(point.state, options.min_share)
+        state = relative_to_one_component(state)
+        if state.n_weights < n:
+            point = settled(rows, Rt, state, 0.0, options)
+        else:
+            n_removed = min(step or max(int(SHARE * n), 1), n - min_weights)
+            point = next_point(rows, Rt, state, options, n_removed)
+        yield point
+
+
+def next_point(rows: Rows, Rt: FloatArray, state: State, options: Options, n_removed: int) -> Point:
+    """The point after a state at its mode: fewer weights, and the others moved."""
+    V = mode_covariance(rows, Rt, state)
+    costs = removal_costs(state.w, V)
+    if n_removed > 1 or costs.min() <= TRUSTED:
+        choices = [cheapest(state.w, V, n_removed)]
+    else:
+        choices = [np.array([i]) for i in np.argsort(costs, kind="stable")[:TRIED]]
+    points = (settled(rows, Rt, *without(state, V, which), options) for which in choices)
+    return max(points, key=lambda point: point.log_posterior)
+
+
+def settling(options: Options) -> Options:
+    """The options that bring w to its mode and pi to its fixed point, alpha held."""
+    return replace(
+        options,
+        learn_alpha=False,
+        few_weights=0,
+        max_iter=MAX_PASSES,
+        tol=PI_TOL,
+        alpha_tol=0.0,
+        em_gradient=True,
+        max_em=1,
+        max_newton=MANY_STEPS,
+        newton_tol=MODE_TOL,
+    )
+
+
+def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, options: Options) -> Point:
+    """The state at its mode, without components that make no difference."""
+    while True:
+        state = prune_components(state, options.min_share)
+        point = at_mode(rows, Rt, state, cost, options)
+        state = prune_components(point.state, options.min_share)
+        if state.n_weights == point.state.n_weights:
+            return replace(point, state=state)
+
+
+def at_mode(rows: Rows, Rt: FloatArray, state: State, cost: float, options: Options) -> Point:
+    """The state with w at its mode and pi at its fixed point."""
+    class_share = class_shares(rows.y, rows.s, options)
+    pi = updated_pi(state.pi, state.component_class, class_share)
+    result = learn(rows, Rt, replace(state, pi=pi), options)
+    if result.stop is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    last = result.records[-1]
+    return Point(result.state, cost, last.log_likelihood, last.log_posterior, last.log_evidence)
+
+
+def mode_covariance(rows: Rows, Rt: FloatArray, state: State) -> FloatArray:
+    """Inverse of minus the second derivative of the log posterior at the mode: (n, n).
+
+    Unlike Lambda, which takes r as known, it also has the information that is missing because the
+    component of a sample is not known; without mixtures the two are the same.
+    """
+    whitening = whiten(Rt, state)
+    V = whitening.score_vectors(whitening.to_theta(state.w))
+    mixture = Mixture(V, np.log(state.pi), state.component_class)
+    is_mixture = state.n_components > state.component_class[-1] + 1
+    here = derivatives_of_rows(rows, mixture, None, whitening, missing=bool(is_mixture))
+    factor = None
+    if here.missing is not None:
+        # away from a mode the difference need not be positive definite
+        factor = precision_cholesky(here.curvature - here.missing)
+    if factor is None:
+        factor = robust_precision_cholesky(here.curvature)
+    return weight_covariance(whitening, factor)
+
+
+def removal_costs(w: FloatArray, V: FloatArray) -> FloatArray:
+    """``w_i^2 / (2 V_ii)``, the loss of log posterior without each weight: (n,)."""
+    return 0.5 * w * w / V.diagonal()
+
+
+def cheapest(w: FloatArray, V: FloatArray, n_removed: int) -> IntArray:
+    """The weights to do without, one after the other, as far as the quadratic tells: indices."""
+    left, chosen = np.arange(len(w)), []
+    while True:
+        i = int(removal_costs(w, V).argmin())
+        chosen.append(left[i])
+        if len(chosen) == n_removed:
+            return np.array(chosen)
+        # mean and covariance of the others given that weight i is zero
+        others = np.arange(len(w)) != i
+        shift = V[others, i] / V[i, i]
+        w = w[others] - shift * w[i]
+        V = V[np.ix_(others, others)] - np.outer(shift, V[i, others])
+        left = left[others]
+
+
+def without(state: State, V: FloatArray, which: IntArray) -> tuple[State, float]:
+    """The state without these weights, the others at their mean given that, and what it costs.
+
+    Parameters
+    ----------
+    state : State
+        At its mode.
+    V : (n, n) array
+        Covariance of its weights there.
+    which : integer array
+    """
+    keep = np.ones(state.n_weights, dtype=bool)
+    keep[which] = False
+    shift = np.linalg.solve(V[np.ix_(which, which)], state.w[which])
+    moved = replace(state, w=state.w - V[:, which] @ shift)
+    return moved.keep_weights(keep), 0.5 * float(state.w[which] @ shift)

@@ -1,0 +1,213 @@
+"""The path from a fitted model to ever smaller ones, for error against number of weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.estimators.automatic import soft_sample
+from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.elimination import model_at, points_below
+from sdgm.estimators.parameters import checked_sample_weight, positive_integer, whole_number
+from sdgm.estimators.sample import Sample
+
+
+class PathScores(NamedTuple):
+    """How the models of a path do on some rows.
+
+    Attributes
+    ----------
+    n_weights : integer array of shape (n_models,)
+    error : array of shape (n_models,)
+        Share of rows that are put into the wrong class.
+    log_loss : array of shape (n_models,)
+        Mean of ``-ln P(y | x)``.
+    """
+
+    n_weights: IntArray
+    error: FloatArray
+    log_loss: FloatArray
+
+
+@dataclass(frozen=True)
+class WeightsPath:
+    """Models with ever fewer weights, each nested in the one before. Made by `weights_path`.
+
+    Attributes
+    ----------
+    n_weights : integer array of shape (n_models,)
+        Weights of each model, falling.
+    models : list of fitted classifiers
+    error, log_loss : arrays of shape (n_models,)
+        On the training rows and their labels, as from `evaluate`.
+
+    Examples
+    --------
+    >>> from sdgm import KernelSDGMClassifier
+    >>> from sdgm.datasets import make_ripley
+    >>> X, y, X_test, y_test = make_ripley().split()
+    >>> path = weights_path(KernelSDGMClassifier(3, random_state=0).fit(X, y), X, y)
+    >>> scores = path.evaluate(X_test, y_test)
+    >>> scores.error.shape == path.n_weights.shape
+    True
+    >>> path.at_most(5).n_active_weights_
+    5
+    """
+
+    n_weights: IntArray
+    models: list[Any]
+    error: FloatArray
+    log_loss: FloatArray
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> PathScores:
+        """Errors and log losses of all models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        scores : PathScores
+        """
+        return scores_of(self.models, X, y, sample_weight)
+
+    def at_most(self, n_weights: int) -> Any:
+        """The largest model within a budget of weights.
+
+        Parameters
+        ----------
+        n_weights : int
+
+        Returns
+        -------
+        model : fitted classifier
+        """
+        within = np.flatnonzero(self.n_weights <= whole_number("n_weights", n_weights))
+        if len(within) == 0:
+            raise ValueError(
+                f"no model on the path has at most {n_weights} weights, the smallest has "
+                f"{self.n_weights[-1]}; make the path with a lower min_weights."
+            )
+        return self.models[within[0]]
+
+
+def weights_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    min_weights: int = 1,
+    step: int | None = None,
+) -> WeightsPath:
+    """Remove the weights of a fitted classifier one after the other, the least needed first.
+
+    The weight leaves that costs least in the log posterior, given that all others may move; they
+    are then estimated anew, with the precisions of their priors held. A classifier whose settings
+    were chosen stays true to the dense model that it learned from, which is fitted again for this.
+
+    Parameters
+    ----------
+    estimator : SDGMClassifier, KernelSDGMClassifier or a named corner of them
+        Fitted; it is left as it is.
+    X : array-like of shape (n_samples, n_features)
+        The rows that it was fitted to. With others the weights are estimated from those.
+    y : array-like of shape (n_samples,)
+    sample_weight : array-like of shape (n_samples,), optional
+        As in its fit.
+    min_weights : int, default=1
+        Where the path ends; zero for the model that only knows how frequent the classes are.
+    step : int, optional
+        How many weights leave before the others are estimated anew. If not given, one in fifty and
+        at least one.
+
+    Returns
+    -------
+    path : WeightsPath
+        It starts with the model as fitted, its weights brought to their mode. The number of weights
+        falls by more than one where a component goes, and where all components use a column: one of
+        them then does without, since only differences of scores matter.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sdgm import SDGMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SDGMClassifier(1, random_state=0).fit(X, y)
+    >>> path = weights_path(model, X, y)
+    >>> int(path.n_weights[0]) == model.n_active_weights_, int(path.n_weights[-1])
+    (True, 1)
+    >>> bool(path.log_loss[0] < path.log_loss[-1])
+    True
+    """
+    if not isinstance(estimator, BaseSDGM):
+        raise TypeError(
+            "weights_path needs a fitted SDGMClassifier or KernelSDGMClassifier, got "
+            f"{type(estimator).__name__}; of a pipeline, pass its last step and the rows as it "
+            "gets them."
+        )
+    check_is_fitted(estimator)
+    whole_number("min_weights", min_weights)
+    if step is not None:
+        positive_integer("step", step)
+    learned, labelled = samples_of_fit(estimator, X, y, sample_weight)
+    points = list(points_below(estimator, learned, min_weights=min_weights, step=step))
+    models = [model_at(estimator, point, labelled) for point in points]
+    scores = scores_of(models, X, y, sample_weight)
+    return WeightsPath(scores.n_weights, models, scores.error, scores.log_loss)
+
+
+def samples_of_fit(
+    estimator: BaseSDGM, X: Any, y: Any, sample_weight: Any
+) -> tuple[Sample, Sample]:
+    """What a fitted classifier learned from, and the same rows with their labels."""
+    validate_data(estimator, X, dtype=np.float64, reset=False)
+    fresh: Any = clone(estimator)  # since preparing a fit sets attributes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has warned
+        problem = fresh._prepare(X, y, sample_weight, fresh._options())
+    if not np.array_equal(fresh.classes_, estimator.classes_):
+        raise ValueError(
+            f"y has classes {fresh.classes_.tolist()}, and the estimator knows "
+            f"{estimator.classes_.tolist()}; pass the rows that it was fitted to."
+        )
+    labelled: Sample = problem.sample
+    reference = fresh._reference(problem) if estimator._learned_reference else None
+    if reference is None:
+        return labelled, labelled
+    replicates = estimator.candidates_[0].replicates
+    return soft_sample(labelled.X, problem.y, problem.s, reference.P_c, replicates), labelled
+
+
+def scores_of(models: list[Any], X: Any, y: Any, sample_weight: Any) -> PathScores:
+    """Error and log loss of fitted models of the same classes."""
+    classes = models[0].classes_
+    y = np.asarray(y)
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y has the label {unknown.tolist()[0]!r}, which is none of the classes "
+            f"{classes.tolist()}; leave out its rows."
+        )
+    codes = np.searchsorted(classes, y)
+    log_P = [model.predict_log_proba(X) for model in models]
+    if len(codes) != len(log_P[0]):
+        raise ValueError(
+            f"y has {len(codes)} labels for {len(log_P[0])} rows of X; give one per row."
+        )
+    s = checked_sample_weight(sample_weight, codes)
+    own = np.arange(len(codes)), codes
+    return PathScores(
+        np.array([model.n_active_weights_ for model in models]),
+        np.array([s @ (each.argmax(axis=1) != codes) / s.sum() for each in log_P]),
+        np.array([-(s @ each[own]) / s.sum() for each in log_P]),
+    )

@@ -1,0 +1,64 @@
+"""A fit made ready: rows and candidate columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sdgm._typing import FloatArray, IntArray, LabelArray
+from sdgm.core.design import Design
+from sdgm.core.initialization import Start
+from sdgm.core.options import Options
+from sdgm.estimators.sample import Sample
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A fit made ready for `learn`.
+
+    Attributes
+    ----------
+    X_user : (n_samples, D) array
+        The rows as given.
+    first_user_row : (N,) array
+        For each row of the fit, the first row given that is equal to it.
+    X, y, s : arrays of N rows
+        Standardised rows, class indices or frequencies of the classes, and weights; repeated rows
+        merged where the preset says so.
+    n_components : (C,) array
+    options : Options
+    init : Start or (N, K) array
+    """
+
+    X_user: FloatArray
+    first_user_row: IntArray
+    X: FloatArray
+    y: LabelArray
+    s: FloatArray
+    n_components: IntArray
+    options: Options
+    init: Start | FloatArray
+
+    @property
+    def sample(self) -> Sample:
+        """The rows of the fit, in the user's units."""
+        return Sample(self.X_user[self.first_user_row], self.y, self.s)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The candidate columns of a fit: as a factorised matrix, and as functions of the input.
+
+    Attributes
+    ----------
+    design : Design
+        At the rows of the fit.
+    basis : Basis of the form
+        Column 0 is the constant.
+    points : (N, d) array
+        What the start clusters: the standardised rows, or kernel coordinates in their place.
+    """
+
+    design: Design
+    basis: Any
+    points: FloatArray

@@ -1,0 +1,221 @@
+"""Error and log loss against the number of weights."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
+
+from sdgm._typing import IntArray
+from sdgm.estimators.path import PathScores, WeightsPath, weights_path
+from sdgm.plotting.style import CLASS_COLORS, FRAME_COLOR, two_panels
+
+PATH_SIZE = (6.0, 4.8)
+# error over log loss
+HEIGHTS = (1.0, 1.0)
+# numbers that a reader likes to see on an axis, times powers of ten
+ROUND = (1, 2, 5)
+MOST_TICKS = 8
+# weights up to which every model of a long path has a marker, and from which length a path is long
+MARKED = 20
+LONG = 40
+
+
+class WeightsPathDisplay:
+    """Error above and log loss below, over the number of weights of nested models.
+
+    Make it with `from_path` or `from_estimator`.
+
+    Parameters
+    ----------
+    scores : dict from name to PathScores
+        One curve each, such as ``{"training": ..., "test": ...}``.
+    chosen : int or None
+        Number of weights of the model to mark.
+
+    Attributes
+    ----------
+    axes_ : list of two matplotlib Axes
+    figure_ : matplotlib Figure
+    error_lines_, log_loss_lines_ : dict from name to Line2D
+    chosen_lines_ : list of Line2D
+        The vertical line in each panel; empty if nothing is marked.
+    legend_ : Legend
+    """
+
+    axes_: list[Any]
+    figure_: Any
+    error_lines_: dict[str, Any]
+    log_loss_lines_: dict[str, Any]
+    chosen_lines_: list[Any]
+    legend_: Any
+
+    def __init__(self, *, scores: dict[str, PathScores], chosen: int | None = None) -> None:
+        self.scores = scores
+        self.chosen = chosen
+
+    @classmethod
+    def from_path(
+        cls,
+        path: WeightsPath,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        chosen: int | None = None,
+        ax: Any = None,
+        xscale: str = "log",
+    ) -> Self:
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : WeightsPath
+        X_test, y_test : array-likes, optional
+            Rows beside the training rows, for a second curve.
+        chosen : int, optional
+            Budget of weights; the model that `WeightsPath.at_most` gives for it is marked.
+        ax : matplotlib Axes or pair of them, optional
+            Axes are split into two panels, a pair is drawn on as it is; on a new figure of
+            pyplot's if not given.
+        xscale : {"log", "linear"}, default="log"
+
+        Returns
+        -------
+        display : WeightsPathDisplay
+
+        Examples
+        --------
+        >>> from sdgm import KernelSDGMClassifier, weights_path
+        >>> from sdgm.datasets import make_ripley
+        >>> from sdgm.plotting import new_axes
+        >>> X, y, X_test, y_test = make_ripley().split()
+        >>> path = weights_path(KernelSDGMClassifier(3, random_state=0).fit(X, y), X, y)
+        >>> display = WeightsPathDisplay.from_path(path, X_test, y_test, chosen=5, ax=new_axes())
+        >>> sorted(display.error_lines_)
+        ['test', 'training']
+        """
+        if (X_test is None) != (y_test is None):
+            raise ValueError("X_test and y_test belong together; give both or neither.")
+        scores = {"training": PathScores(path.n_weights, path.error, path.log_loss)}
+        if X_test is not None:
+            scores["test"] = path.evaluate(X_test, y_test)
+        if chosen is not None:
+            chosen = int(path.at_most(chosen).n_active_weights_)
+        return cls(scores=scores, chosen=chosen).plot(ax=ax, xscale=xscale)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        chosen: int | None = None,
+        ax: Any = None,
+        xscale: str = "log",
+    ) -> Self:
+        """Make the path of a fitted classifier with `weights_path`, and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X, y : array-likes
+            The rows that it was fitted to.
+        X_test, y_test, chosen, ax, xscale
+            As in `from_path`.
+
+        Returns
+        -------
+        display : WeightsPathDisplay
+        """
+        path = weights_path(estimator, X, y)
+        return cls.from_path(path, X_test, y_test, chosen=chosen, ax=ax, xscale=xscale)
+
+    def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
+        """Draw on given axes, or on a new figure of pyplot's.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or pair of them, optional
+        xscale : {"log", "linear"}, default="log"
+
+        Returns
+        -------
+        self
+        """
+        self.axes_ = two_panels(ax, HEIGHTS, PATH_SIZE)
+        upper, lower = self.axes_
+        self.figure_ = upper.figure
+        self.error_lines_, self.log_loss_lines_ = {}, {}
+        colors = {"training": "0.45"}
+        for c, (name, scores) in enumerate(self.scores.items()):
+            style: dict[str, Any] = {
+                "color": colors.get(name, CLASS_COLORS[(c - 1) % len(CLASS_COLORS)]),
+                "ls": "--" if name == "training" else "-",
+                "marker": "o",
+                "markevery": marked(scores.n_weights),
+                "ms": 4.0,
+                "lw": 1.6,
+                "label": name,
+                "clip_on": False,
+            }
+            (self.error_lines_[name],) = upper.plot(scores.n_weights, scores.error, **style)
+            (self.log_loss_lines_[name],) = lower.plot(scores.n_weights, scores.log_loss, **style)
+        self._mark_chosen()
+        upper.set(ylabel="error", ylim=(0.0, None))
+        upper.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+        lower.set(ylabel="log loss", ylim=(0.0, None), xlabel="weights")
+        self._set_ticks(lower, xscale)
+        self.legend_ = upper.legend(frameon=False)
+        return self
+
+    def _mark_chosen(self) -> None:
+        """A vertical line at the chosen number of weights, named in the legend."""
+        self.chosen_lines_ = []
+        if self.chosen is None:
+            return
+        for each in self.axes_:
+            line = each.axvline(
+                self.chosen, color=FRAME_COLOR, lw=6.0, alpha=0.35, zorder=0, label=self._label()
+            )
+            self.chosen_lines_.append(line)
+
+    def _label(self) -> str:
+        return f"chosen: {self.chosen} weight{'s' if self.chosen != 1 else ''}"
+
+    def _set_ticks(self, ax: Any, xscale: str) -> None:
+        """A few whole numbers, no matter which scale."""
+        n_weights = np.unique(np.concatenate([each.n_weights for each in self.scores.values()]))
+        smallest, largest = int(n_weights[0]), int(n_weights[-1])
+        if xscale == "log" and smallest == 0:
+            ax.set_xscale("symlog", linthresh=1.0)  # a logarithm has no place for none
+        else:
+            ax.set_xscale(xscale)
+        ticks = whole_ticks(smallest, largest, xscale == "log").tolist()
+        ax.xaxis.set_major_locator(FixedLocator(ticks))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def marked(n_weights: IntArray) -> list[int]:
+    """Indices of the models that get a marker: all of a few, and the small ones of many."""
+    few = len(n_weights) <= LONG
+    return [i for i, n in enumerate(n_weights.tolist()) if few or n <= MARKED]
+
+
+def whole_ticks(smallest: int, largest: int, log: bool) -> IntArray:
+    """A few whole numbers between two others: round ones, evenly spread on their scale."""
+    if log and largest > MOST_TICKS:
+        powers = 10 ** np.arange(len(str(largest)))
+        ticks = np.concatenate([[0], np.outer(powers, ROUND).ravel()])
+    else:
+        steps = np.outer(10 ** np.arange(len(str(largest))), ROUND).ravel()
+        span = largest - smallest
+        step = int(next((each for each in steps if span <= each * MOST_TICKS), steps[-1]))
+        ticks = np.arange(0, largest + 1, step)
+        if step > 1 and smallest == 1:
+            ticks = np.concatenate([[1], ticks[1:]])
+    return ticks[(ticks >= smallest) & (ticks <= largest)]
