@@ -1,0 +1,356 @@
+"""Learning from rows some of which have no label."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm.core.initialization import distinct_rows
+from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.reference import MAX_RANK
+from sdgm.core.state import Stop
+from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
+from sdgm.estimators.base import LARGEST_INPUT, BaseSDGM
+from sdgm.estimators.parameters import (
+    check_labels,
+    checked_sample_weight,
+    class_factors,
+    whole_number,
+)
+from sdgm.estimators.preparation import center_and_inverse_scale
+from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.threads import blas_threads
+
+UNLABELLED = -1
+
+
+@dataclass(frozen=True)
+class PartlyLabelledRows:
+    """Distinct rows in sorted order.
+
+    Attributes
+    ----------
+    X : (N, D) array
+        As the user gave them.
+    y : (N,) integer array
+        Class indices, -1 where there is no label.
+    s : (N,) array
+        Weights.
+    first_user_row : (N,) integer array
+        For each row, the first row given that is equal to it.
+    """
+
+    X: FloatArray
+    y: IntArray
+    s: FloatArray
+    first_user_row: IntArray
+
+    @property
+    def labelled(self) -> BoolArray:
+        return self.y != UNLABELLED
+
+    def take(self, index: IntArray | BoolArray) -> PartlyLabelledRows:
+        """These rows only."""
+        return PartlyLabelledRows(
+            self.X[index], self.y[index], self.s[index], self.first_user_row[index]
+        )
+
+
+class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
+
+    Dense models are fitted to the labels: some that know the labelled rows only, some whose kernels
+    or Gaussian mixtures were shaped by all rows. They are averaged, each with a share that says how
+    well it foretells labels left out. The wrapped classifier learns the average at all rows.
+
+    When no row is without a label, this is the wrapped classifier, fitted as usual.
+
+    Parameters
+    ----------
+    estimator : SDGMClassifier, KernelSDGMClassifier or None, default=None
+        The classifier to learn, with the settings to be kept. None is ``SDGMClassifier()``, whose
+        settings are all chosen from the data.
+    max_unlabelled : int, default=2000
+        Distinct unlabelled rows that are used; of more, these many evenly in sorted order.
+    random_state : int, RandomState or None, default=None
+        Seed of the start; None leaves it to the estimator's own.
+
+    Attributes
+    ----------
+    estimator_ : SDGMClassifier or KernelSDGMClassifier
+        The classifier that was learned. Its covariance of the weights is that given the labels.
+    classes_ : array of shape (n_classes,)
+        Labels, without -1.
+    transduction_ : array of shape (n_samples,)
+        Labels of the training rows: as given, else the most probable by the classifier.
+    shares_ : dict from str to float
+        Share of each dense model in their average, the largest first; empty when all rows had
+        labels. Names that begin with graph, clusters or hybrid are of models that unlabelled rows
+        have a part in.
+    unlabelled_share_ : float
+        Sum of the shares of these.
+    n_labelled_ : int
+        Rows with a label and a weight above zero.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    Notes
+    -----
+    The other classifiers take -1 for a label like any other. With text for labels, let y be an
+    array of dtype object in which -1, the number, stands for no label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> y_partly = np.where(np.arange(200) < 12, y, -1)
+    >>> model = SemiSupervisedSDGMClassifier(random_state=0).fit(X, y_partly)
+    >>> model.classes_
+    array([0, 1])
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, max_unlabelled: int = 2000, random_state: Any = None
+    ) -> None:
+        self.estimator = estimator
+        self.max_unlabelled = max_unlabelled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the classifier from labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels; -1 where there is none.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts; zero leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        whole_number("max_unlabelled", self.max_unlabelled)
+        estimator = self._unfitted()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        labelled = has_label(y)
+        s = checked_sample_weight(sample_weight, X)
+        used = labelled & (s > 0.0)
+        if not used.any():
+            raise ValueError(
+                "y has no label: every sample that counts is -1, which means unlabelled; give some "
+                "samples of each class their label."
+            )
+        check_labels(y[labelled])
+        self.classes_ = np.unique(y[used])
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_.tolist()[0]!r}, and -1 means unlabelled; "
+                "a classifier needs labelled samples of at least two, and SDGMClassifier takes -1 "
+                "for a label."
+            )
+        self.n_labelled_ = int(used.sum())
+        s[labelled] *= class_factors(estimator.class_weight, y[labelled], s[labelled])
+        rows = self._rows(X, y, s, labelled)
+        reference = None
+        if not rows.labelled.all() and rows.labelled.sum() <= MAX_ROWS:
+            reference = self._reference(rows)
+        self.shares_: dict[str, float] = {} if reference is None else reference.shares
+        self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
+        if reference is None:
+            plain = clone(estimator).set_params(class_weight=None)
+            plain.fit(X[used], y[used], s[used])
+            self._take_over(estimator, plain, np.flatnonzero(used))
+        else:
+            self._learn(estimator, rows, reference)
+        self.transduction_ = y.copy()
+        if not labelled.all():
+            self.transduction_[~labelled] = self.estimator_.predict(X[~labelled])
+        self._name_features()
+        if getattr(self.estimator_, "stop_reason_", None) == Stop.INTERRUPTED:
+            # what was learned so far can be used, and a search around this fit stops too
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+        """
+        return self._learned().predict(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class posterior P(c | x) of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        P_c : array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._learned().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_P_c : array of shape (n_samples, n_classes)
+        """
+        return self._learned().predict_log_proba(X)
+
+    def predict_component_proba(self, X: Any) -> FloatArray:
+        """Component posterior P(c, m | x) of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        P_cm : array of shape (n_samples, n_components)
+            Column k belongs to class ``classes_[estimator_.component_class_[k]]``.
+        """
+        return self._learned().predict_component_proba(X)
+
+    def _learned(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def _unfitted(self) -> Any:
+        """A clone of the wrapped classifier, checked."""
+        estimator = SDGMClassifier() if self.estimator is None else self.estimator
+        if not isinstance(estimator, BaseSDGM):
+            raise TypeError(
+                "estimator must be an SDGMClassifier or a KernelSDGMClassifier, got "
+                f"{type(estimator).__name__}; for others there is scikit-learn's "
+                "SelfTrainingClassifier."
+            )
+        if estimator._is_precomputed():
+            raise ValueError(
+                "kernel='precomputed' has no inputs whose clusters could be found; name a kernel."
+            )
+        estimator = clone(estimator)
+        if self.random_state is not None:
+            estimator.set_params(random_state=self.random_state)
+        return estimator
+
+    def _rows(
+        self, X: FloatArray, y: np.ndarray[Any, Any], s: FloatArray, labelled: BoolArray
+    ) -> PartlyLabelledRows:
+        """Distinct rows that count, of the unlabelled ones no more than wanted."""
+        used = np.flatnonzero(s > 0.0)
+        code = np.full(len(y), UNLABELLED)
+        own = labelled & (s > 0.0)
+        code[own] = np.searchsorted(self.classes_, y[own])
+        merged, weight, inverse = distinct_rows(np.column_stack([X, code])[used], s[used])
+        first = np.full(len(merged), len(X))
+        np.minimum.at(first, inverse, used)
+        rows = PartlyLabelledRows(merged[:, :-1], code[first], weight, first)
+        unlabelled = np.flatnonzero(~rows.labelled)
+        if len(unlabelled) > self.max_unlabelled:
+            kept = np.linspace(0, len(unlabelled) - 1, self.max_unlabelled).round().astype(np.intp)
+            unlabelled = unlabelled[kept]
+        return rows.take(np.union1d(np.flatnonzero(rows.labelled), unlabelled))
+
+    def _reference(self, rows: PartlyLabelledRows) -> PartlyLabelledReference | None:
+        """The dense model to learn from; None if there is none."""
+        center, inverse_scale = center_and_inverse_scale(rows.X, rows.s)
+        standardized = (rows.X - center) * inverse_scale
+        if not np.abs(standardized).max() < LARGEST_INPUT:
+            raise ValueError(
+                "the inputs are too large even when standardised, up to "
+                f"{np.abs(standardized).max():.3g}: their squares would overflow; divide them."
+            )
+        newton_size = float(len(self.classes_) * min(len(rows.y), MAX_RANK))
+        try:
+            with blas_threads(len(rows.y) * newton_size**2):
+                return fit_partly_labelled(standardized, rows.y, rows.s, rows.labelled)
+        except NumericalTrouble:
+            return None
+
+    def _learn(
+        self, estimator: Any, rows: PartlyLabelledRows, reference: PartlyLabelledReference
+    ) -> None:
+        """The smallest model of the wrapped kind that says what the reference says."""
+        labelled = rows.labelled
+        y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
+        plain = clone(estimator).set_params(
+            class_weight=None, warm_start=False, random_state=estimator._seeds()[0]
+        )
+        model, tried, _ = choose(
+            plain, plain._rounds(reference), rows.X, y, rows.s, reference, self.classes_
+        )
+        covariance = honest_covariance(model, rows.X[labelled], y[labelled], rows.s[labelled])
+        self._take_over(estimator, model, rows.first_user_row)
+        self.estimator_.chosen_ = dict(tried[0].parameters)
+        self.estimator_.candidates_ = tried
+        self.estimator_.covariance_ = covariance
+        if model.stop_reason_ in (Stop.MAX_ITER, Stop.NUMERICAL) and not is_interrupted(tried[0]):
+            warnings.warn(
+                f"Learning of the chosen model ended early ({model.stop_reason_}) after "
+                f"{model.n_iter_} iterations; raise max_iter or tol, or give the estimator its "
+                "settings.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _take_over(self, estimator: Any, model: Any, user_rows: IntArray) -> None:
+        """Keep a model as a fit of the wrapped classifier to the user's rows."""
+        own = estimator.get_params(deep=False)
+        vars(estimator).update({k: v for k, v in vars(model).items() if k not in own})
+        if hasattr(model, "relevance_"):
+            estimator.relevance_ = user_rows[model.relevance_]
+        self.estimator_ = estimator
+
+    def _name_features(self) -> None:
+        """Let the learned classifier know the names of the user's columns."""
+        if hasattr(self, "feature_names_in_"):
+            self.estimator_.feature_names_in_ = self.feature_names_in_
+            if hasattr(self.estimator_, "terms_"):
+                self.estimator_.terms_ = self.estimator_._names(self.estimator_._basis)
+
+
+def has_label(y: np.ndarray[Any, Any]) -> BoolArray:
+    """Which labels are not -1, the number: (N,)."""
+    if y.dtype.kind in "US" or y.dtype == object:
+        text = np.array([str(UNLABELLED) == label for label in y.tolist()], dtype=bool)
+        if text.any():
+            raise ValueError(
+                "y holds the text '-1', and only the number -1 means unlabelled; let y be an array "
+                "of dtype object with the number -1, as in np.array(['a', -1], dtype=object)."
+            )
+    if y.dtype == object:
+        return np.array([not is_unlabelled(label) for label in y.tolist()], dtype=bool)
+    return np.ones(len(y), dtype=bool) if y.dtype.kind in "USb" else y != UNLABELLED
+
+
+def is_unlabelled(label: object) -> bool:
+    """Whether it is the number -1."""
+    return isinstance(label, Real) and not isinstance(label, bool) and float(label) == UNLABELLED
