@@ -58,9 +58,9 @@ $(VENV)/.installed-demo: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,dev]'
+	$(PIP_INSTALL) -e '.[cli,plot,torch,dev]'
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-bench: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,bench]'
+	$(PIP_INSTALL) -e '.[cli,plot,torch,bench]'
 	@touch $(VENV)/.installed-demo $@

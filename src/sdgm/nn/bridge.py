@@ -1,0 +1,193 @@
+"""From a fitted `SDGMClassifier` to an `SDGM` layer and back, with equal probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials, monomials
+from sdgm.estimators.primal import SDGMClassifier
+from sdgm.nn.compact import factors, remaining_components
+from sdgm.nn.layer import SDGM
+from sdgm.nn.quadratic import CovarianceType
+from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_SIGMA2, START_STD
+
+# scaled inputs beyond this are moved in by a classifier, lest their scores overflow
+FAR_AWAY = 1e30
+
+
+@torch.no_grad()
+def from_classifier(
+    classifier: SDGMClassifier,
+    *,
+    sparse: bool = False,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+) -> SDGM:
+    """A layer with the weights of a fitted classifier.
+
+    Class i of the layer is ``classifier.classes_[i]``. Weights that the classifier has pruned are
+    pruned in the layer too.
+
+    Parameters
+    ----------
+    classifier : SDGMClassifier
+        Fitted.
+    sparse : bool, default=False
+        Whether the layer's weights carry noise, for training that goes on.
+    device, dtype :
+        As in `torch.nn.Linear`. Probabilities are equal to the precision of the type.
+
+    Returns
+    -------
+    SDGM
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SDGMClassifier(n_components=2, random_state=0).fit(X, y)
+    >>> layer = from_classifier(model, dtype=torch.float64)
+    >>> P = layer.log_proba(torch.as_tensor(X)).exp().detach().numpy()
+    >>> bool(abs(P - model.predict_proba(X)).max() < 1e-10)
+    True
+    """
+    basis: Monomials = classifier._basis
+    layer = SDGM(
+        classifier.n_features_in_,
+        len(classifier.classes_),
+        n_components=classifier.n_components_.tolist(),
+        covariance_type=smallest_type(basis),
+        sparse=sparse,
+        device=device,
+        dtype=dtype,
+    )
+    weight, active = np.zeros((2, *layer.weight.shape))
+    for coef, used, columns in zip(
+        classifier.coef_.T, classifier._active[:, 1:].T, columns_of(basis, layer), strict=True
+    ):
+        weight[:, columns] = coef[:, None]
+        active[:, columns] = used[:, None]
+    layer.weight.copy_(torch.as_tensor(weight))
+    layer.mask.copy_(torch.as_tensor(active > 0))
+    assert layer.bias is not None
+    bias = classifier.intercept_ + np.log(classifier.mixture_weights_)
+    layer.bias.copy_(torch.as_tensor(bias))
+    layer.center.copy_(torch.as_tensor(classifier._center))
+    layer.inverse_scale.copy_(torch.as_tensor(classifier._inverse_scale))
+    if layer.log_sigma2 is not None:
+        # the ratio of noise to weight that new layers have on average
+        log_alpha = START_LOG_SIGMA2 - 2.0 * np.log(START_STD)
+        layer.log_sigma2.copy_(log_alpha + 2.0 * (layer.weight.abs() + SMALLEST_WEIGHT).log())
+    return layer
+
+
+def smallest_type(basis: Monomials) -> CovarianceType:
+    """The covariance type with the fewest features that has all of these."""
+    is_product = basis.second != ABSENT
+    if np.any(is_product & (basis.first != basis.second)):
+        return CovarianceType.FULL
+    if np.any(is_product | (basis.first == SQUARED_NORM)):
+        return CovarianceType.DIAG
+    return CovarianceType.TIED
+
+
+def columns_of(basis: Monomials, layer: SDGM) -> list[list[int]]:
+    """For each monomial, the features of the layer whose sum it is."""
+    pairs = [tuple(pair) for pair in factors(layer).tolist()]
+    column = {pair: h for h, pair in enumerate(pairs)}
+    squares = [column[i, i] for i in range(layer.in_features) if (i, i) in column]
+    return [
+        squares if first == SQUARED_NORM else [column[first, second]]
+        for first, second in zip(basis.first.tolist(), basis.second.tolist(), strict=True)
+    ]
+
+
+@torch.no_grad()
+def to_classifier(
+    layer: SDGM, classes: ArrayLike | None = None, *, covariance: FloatArray | None = None
+) -> SDGMClassifier:
+    """A fitted classifier with the weights that a layer uses in evaluation.
+
+    Parameters
+    ----------
+    layer : SDGM
+        Of any covariance type but ``low_rank``.
+    classes : array of shape (n_classes,), optional
+        Labels, sorted; 0, 1, ... if not given.
+    covariance : array of shape (n_weights, n_weights), optional
+        Posterior covariance of the weights, as from `laplace`, for averaged probabilities.
+
+    Returns
+    -------
+    SDGMClassifier
+        It predicts; what describes a fit, such as ``history_``, it does not have.
+
+    Examples
+    --------
+    >>> layer = SDGM(2, 3, n_components=2, dtype=torch.float64).eval()
+    >>> x = torch.randn(5, 2, dtype=torch.float64)
+    >>> P = to_classifier(layer).predict_proba(x.numpy())
+    >>> bool(abs(P - layer.log_proba(x).exp().detach().numpy()).max() < 1e-12)
+    True
+    """
+    if layer.covariance_type == CovarianceType.LOW_RANK:
+        raise ValueError(
+            "to_classifier cannot take a layer with covariance_type='low_rank', since a "
+            "classifier has no projection; use 'full', 'diag' or 'tied'."
+        )
+    labels = np.arange(layer.n_classes) if classes is None else np.asarray(classes)
+    if len(labels) != layer.n_classes or len(np.unique(labels)) != len(labels):
+        raise ValueError(
+            f"classes has {len(labels)} labels for the {layer.n_classes} classes of the layer; "
+            "pass one label per class, all different."
+        )
+    classifier = SDGMClassifier(
+        n_components=max(layer.n_components), covariance_type=layer.covariance_type
+    )
+    weights = evaluated_weights(layer)
+    attributes = {
+        "classes_": labels,
+        "n_features_in_": layer.in_features,
+        **weights,
+        "covariance_": covariance,
+        "_reach": FAR_AWAY,
+        "_center": as_numpy(layer.center),
+        "_inverse_scale": as_numpy(layer.inverse_scale),
+    }
+    classifier.__dict__.update(attributes)
+    classifier.terms_ = classifier._names(classifier._basis)
+    return classifier
+
+
+def evaluated_weights(layer: SDGM) -> dict[str, Any]:
+    """The weights in use as a classifier holds them."""
+    weight, bias, classes = (as_numpy(part) for part in remaining_components(layer))
+    component_class: IntArray = classes.astype(np.intp)
+    used = (weight != 0.0).any(axis=0)
+    n_components = np.bincount(component_class, minlength=layer.n_classes)
+    # any split of the bias into intercept and log mixture weight is the same model
+    mixture_weights = 1.0 / n_components[component_class]
+    coef = weight[:, used]
+    active = np.concatenate([np.ones((len(bias), 1), dtype=bool), coef != 0.0], axis=1)
+    basis = monomials(layer.in_features, layer.covariance_type)
+    return {
+        "coef_": coef,
+        "intercept_": bias - np.log(mixture_weights),
+        "mixture_weights_": mixture_weights,
+        "component_class_": component_class,
+        "n_components_": n_components,
+        "n_active_weights_": int(active.sum()),
+        "_active": active,
+        "_basis": basis.take(1 + np.flatnonzero(used)),
+    }
+
+
+def as_numpy(tensor: Tensor) -> FloatArray:
+    """A tensor as an array of float64."""
+    return tensor.detach().cpu().double().numpy()

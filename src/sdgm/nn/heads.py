@@ -1,0 +1,331 @@
+"""Last layers to compare with: softmax, softmax with L1, large-margin softmax, L-GM.
+
+All map features to class scores. `head_scores` calls any of them; those that need the labels in
+training (``needs_labels``) get them. What a head adds to the cross-entropy is its ``penalty``,
+which `ELBOLoss` finds by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sdgm.nn.layer import SDGM
+
+# of L1-regularised weights: below this they count as zero when they are pruned
+SMALL_WEIGHT = 1e-3
+# lambda of large-margin softmax at the start: next to no margin
+BLEND_START = 1000.0
+
+
+class PenalizedHead(nn.Module):
+    """A head with something of its own to add to the cross-entropy."""
+
+    needs_labels = False
+
+    def penalty(self, scores: Tensor, y: Tensor) -> Tensor:
+        """What to add to the cross-entropy of these scores: a scalar."""
+        raise NotImplementedError
+
+
+class L1Softmax(PenalizedHead):
+    """Linear layer whose weights are penalised by their absolute values.
+
+    Parameters
+    ----------
+    in_features, n_classes : int
+    l1 : float, default=1e-4
+        Factor of the sum of absolute weights in the loss.
+    device, dtype :
+        As in `torch.nn.Linear`.
+
+    Examples
+    --------
+    >>> L1Softmax(2, 10)(torch.zeros(3, 2)).shape
+    torch.Size([3, 10])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        l1: float = 1e-4,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.l1 = l1
+        self.linear = nn.Linear(in_features, n_classes, device=device, dtype=dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Class scores: (..., C)."""
+        return self.linear(x)
+
+    def penalty(self, scores: Tensor, y: Tensor) -> Tensor:
+        """``l1 * sum |w|``."""
+        return self.l1 * self.linear.weight.abs().sum()
+
+    @torch.no_grad()
+    def prune(self, smallest: float = SMALL_WEIGHT) -> None:
+        """Set weights to zero that gradient descent has left close to it."""
+        self.linear.weight.mul_(self.linear.weight.abs() >= smallest)
+
+    def extra_repr(self) -> str:
+        return f"l1={self.l1:g}"
+
+
+class LargeMarginSoftmax(nn.Module):
+    """Large-margin softmax (L-Softmax): the angle to the own class's weights counts m times.
+
+    In training, with labels, the own class's score ``|w| |x| cos(a)`` becomes
+    ``|w| |x| (lambda cos(a) + psi(a)) / (lambda + 1)`` with ``psi(a) = (-1)^k cos(m a) - 2k`` for
+    a in ``[k pi / m, (k + 1) pi / m]``. Lambda falls from 1000 by equal factors per step, since
+    training does not start with the full margin.
+
+    Parameters
+    ----------
+    in_features, n_classes : int
+    margin : int, default=2
+        The m above; 1 is the softmax without bias.
+    warmup : int, default=1000
+        Training steps until lambda has fallen to ``blend``.
+    blend : float, default=0.1
+        Last value of lambda.
+    device, dtype :
+        As in `torch.nn.Linear`.
+
+    References
+    ----------
+    W. Liu, Y. Wen, Z. Yu and M. Yang, "Large-Margin Softmax Loss for Convolutional Neural
+    Networks", ICML 2016.
+
+    Examples
+    --------
+    >>> head = LargeMarginSoftmax(2, 10, margin=4)
+    >>> head(torch.zeros(3, 2), torch.tensor([0, 1, 2])).shape
+    torch.Size([3, 10])
+    """
+
+    needs_labels = True
+    step: Tensor
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        margin: int = 2,
+        warmup: int = 1000,
+        blend: float = 0.1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if margin < 1 or margin != int(margin):
+            raise ValueError(
+                f"margin must be a positive integer, got {margin!r}; 2 to 4 are usual."
+            )
+        if not blend > 0.0:
+            raise ValueError(f"blend must be positive, got {blend!r}; 0.1 is nearly all margin.")
+        self.margin = int(margin)
+        self.warmup = warmup
+        self.blend = blend
+        self.linear = nn.Linear(in_features, n_classes, bias=False, device=device, dtype=dtype)
+        self.register_buffer("step", torch.zeros((), dtype=torch.int64, device=device))
+
+    def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
+        """Class scores: (..., C); with the margin if in training mode and given labels."""
+        scores: Tensor = self.linear(x)
+        if y is None or not self.training:
+            return scores
+        blend = self._lambda()
+        self.step += 1
+        own = scores.gather(-1, y[..., None])  # (..., 1)
+        length = self.linear.weight.norm(dim=-1)[y][..., None] * x.norm(dim=-1, keepdim=True)
+        cosine = (own / length.clamp_min(1e-12)).clamp(-1.0, 1.0)
+        with_margin = (blend * own + length * self._psi(cosine)) / (blend + 1.0)
+        return scores.scatter(-1, y[..., None], with_margin)
+
+    def _lambda(self) -> Tensor:
+        share = (self.step / max(self.warmup, 1)).clamp(max=1.0)
+        return BLEND_START * (self.blend / BLEND_START) ** share
+
+    def _psi(self, cosine: Tensor) -> Tensor:
+        """``(-1)^k cos(m a) - 2k`` from cos(a), by Chebyshev's recursion."""
+        before, multiple = torch.ones_like(cosine), cosine
+        for _ in range(self.margin - 1):
+            before, multiple = multiple, 2.0 * cosine * multiple - before
+        edges = [math.cos(math.pi * j / self.margin) for j in range(1, self.margin)]
+        k = sum((cosine < edge).to(cosine.dtype) for edge in edges)
+        return multiple if isinstance(k, int) else (1.0 - 2.0 * (k % 2)) * multiple - 2.0 * k
+
+    def extra_repr(self) -> str:
+        return f"margin={self.margin}, warmup={self.warmup}, blend={self.blend:g}"
+
+
+class LGM(PenalizedHead):
+    """Gaussian-mixture head with a margin and a likelihood term (L-GM).
+
+    One Gaussian per class with diagonal covariance; the scores are log densities. In training, with
+    labels, the distance to the own class counts ``1 + margin`` times, and the loss has
+    ``likelihood`` times the mean negative log density of the own class (without its constant).
+
+    Parameters
+    ----------
+    in_features, n_classes : int
+    margin : float, default=0.3
+    likelihood : float, default=0.1
+    covariance : {"identity", "diag"}, default="identity"
+    device, dtype :
+        As in `torch.nn.Linear`.
+
+    References
+    ----------
+    W. Wan, Y. Zhong, T. Li and J. Chen, "Rethinking Feature Distribution for Loss Functions in
+    Image Classification", CVPR 2018.
+
+    Examples
+    --------
+    >>> LGM(2, 10)(torch.zeros(3, 2)).shape
+    torch.Size([3, 10])
+    """
+
+    needs_labels = True
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        margin: float = 0.3,
+        likelihood: float = 0.1,
+        covariance: str = "identity",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if covariance not in ("identity", "diag"):
+            raise ValueError(f"covariance must be 'identity' or 'diag', got {covariance!r}.")
+        self.margin = margin
+        self.likelihood = likelihood
+        mean = torch.empty(n_classes, in_features, device=device, dtype=dtype)
+        self.mean = nn.Parameter(nn.init.xavier_uniform_(mean, gain=math.sqrt(2.0)))
+        self.log_variance = nn.Parameter(torch.zeros_like(mean)) if covariance == "diag" else None
+
+    log_variance: nn.Parameter | None
+
+    def _precision(self) -> Tensor:
+        """Inverse variances: (C, D)."""
+        if self.log_variance is None:
+            return torch.ones_like(self.mean)
+        return (-self.log_variance).exp()
+
+    def _half_log_det(self) -> Tensor:
+        """Half the log determinants of the covariances: (C,)."""
+        if self.log_variance is None:
+            return self.mean.new_zeros(len(self.mean))
+        return 0.5 * self.log_variance.sum(dim=-1)
+
+    def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
+        """Class scores: (..., C); with the margin if in training mode and given labels."""
+        precision = self._precision()
+        # |x - mean|^2 multiplied out: no tensor of rows x classes x features
+        distance = 0.5 * (
+            x.square() @ precision.T
+            - 2.0 * (x @ (self.mean * precision).T)
+            + (self.mean.square() * precision).sum(dim=-1)
+        )  # (..., C)
+        if y is not None and self.training:
+            factor = torch.ones_like(distance).scatter(-1, y[..., None], 1.0 + self.margin)
+            distance = distance * factor
+        return -distance - self._half_log_det()
+
+    def penalty(self, scores: Tensor, y: Tensor) -> Tensor:
+        """``likelihood`` times the mean negative log density of the own class, from its score."""
+        half_log_det = self._half_log_det()[y]
+        distance = -scores.gather(-1, y[..., None])[..., 0] - half_log_det
+        if self.training:
+            distance = distance / (1.0 + self.margin)
+        return self.likelihood * (distance + half_log_det).mean()
+
+    def extra_repr(self) -> str:
+        covariance = "identity" if self.log_variance is None else "diag"
+        n_classes, in_features = self.mean.shape
+        return (
+            f"in_features={in_features}, n_classes={n_classes}, margin={self.margin:g}, "
+            f"likelihood={self.likelihood:g}, covariance={covariance}"
+        )
+
+
+class Head(StrEnum):
+    """The heads by name, in the order of the paper's Table 2; L-GM is ours to add.
+
+    Examples
+    --------
+    >>> print(*Head)
+    softmax softmax_l1 large_margin dgmm sdgm lgm
+    """
+
+    SOFTMAX = "softmax"
+    SOFTMAX_L1 = "softmax_l1"
+    LARGE_MARGIN = "large_margin"
+    DGMM = "dgmm"
+    SDGM = "sdgm"
+    LGM = "lgm"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Head:
+        known = ", ".join(repr(str(member)) for member in cls)
+        raise ValueError(f"head must be one of {known}, got {value!r}.")
+
+
+def make_head(name: str, in_features: int, n_classes: int, **settings: Any) -> nn.Module:
+    """A head by its name.
+
+    Parameters
+    ----------
+    name : {"softmax", "softmax_l1", "large_margin", "dgmm", "sdgm", "lgm"}
+        ``dgmm`` is the discriminative Gaussian mixture: `SDGM` without sparsity.
+    in_features, n_classes : int
+    **settings :
+        Further arguments of the head, such as ``n_components`` or ``margin``.
+
+    Examples
+    --------
+    >>> make_head("dgmm", 2, 10, n_components=2)
+    SDGM(in_features=2, n_classes=10, n_components=2, covariance_type=full, sparse=False)
+    """
+    match Head(name):
+        case Head.SOFTMAX:
+            return nn.Linear(in_features, n_classes, **settings)
+        case Head.SOFTMAX_L1:
+            return L1Softmax(in_features, n_classes, **settings)
+        case Head.LARGE_MARGIN:
+            return LargeMarginSoftmax(in_features, n_classes, **settings)
+        case Head.DGMM:
+            return SDGM(in_features, n_classes, sparse=False, **settings)
+        case Head.SDGM:
+            return SDGM(in_features, n_classes, **settings)
+        case Head.LGM:
+            return LGM(in_features, n_classes, **settings)
+
+
+def head_scores(head: nn.Module, x: Tensor, y: Tensor | None = None) -> Tensor:
+    """Class scores of any head; labels go to those that need them in training.
+
+    Parameters
+    ----------
+    head : Module
+    x : (..., D) tensor
+    y : (...) integer tensor, optional
+
+    Examples
+    --------
+    >>> head_scores(make_head("lgm", 2, 10), torch.zeros(3, 2), torch.tensor([0, 1, 2])).shape
+    torch.Size([3, 10])
+    """
+    if y is not None and head.training and getattr(head, "needs_labels", False):
+        return head(x, y)
+    return head(x)

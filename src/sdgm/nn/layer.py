@@ -1,0 +1,293 @@
+"""SDGM as a layer: class scores from a mixture of Gaussians per class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sdgm.nn.quadratic import CovarianceType, features, n_features
+from sdgm.nn.variational import START_STD, SparseModule
+
+# more weights than this are a mistake: half a gigabyte, and several times that to train them
+MAX_WEIGHTS = 1 << 27
+# the most that the scores of the first batch may spread, if its features are of size one
+START_SPREAD = 0.5
+# of the subspace of the quadratic terms with low_rank
+DEFAULT_RANK = 8
+
+
+class Mixture(nn.Module):
+    """From scores of components to scores of classes; shared by `SDGM` and its compact form."""
+
+    n_classes: int
+    component_class: Tensor
+    class_index: Tensor | None
+
+    def _set_components(self, counts: Sequence[int], device: torch.device) -> None:
+        """Remember how many components each class has; they are in the order of the classes."""
+        classes = torch.arange(self.n_classes).repeat_interleave(torch.tensor(counts))
+        self.register_buffer("component_class", classes.to(device))
+        self._per_class = counts[0] if len(set(counts)) == 1 else None
+        index = None
+        if self._per_class is None:
+            # the components of each class, padded with the index of a column that counts nothing
+            index = torch.full((self.n_classes, max(counts)), len(classes))
+            for c in range(self.n_classes):
+                index[c, : counts[c]] = (classes == c).nonzero()[:, 0]
+            index = index.to(device)
+        self.register_buffer("class_index", index, persistent=False)
+
+    def component_scores(self, x: Tensor) -> Tensor:
+        """Unnormalised log posteriors of the components: (..., K)."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Class log-scores of feature vectors, to be used as logits.
+
+        Parameters
+        ----------
+        x : (..., D) tensor
+
+        Returns
+        -------
+        scores : (..., C) tensor
+            Log-sum-exp over the components of each class.
+        """
+        return self._over_classes(self.component_scores(x))
+
+    def _over_classes(self, scores: Tensor) -> Tensor:
+        if self._per_class == 1:
+            return scores
+        if self._per_class is not None:
+            by_class = scores.reshape(*scores.shape[:-1], self.n_classes, self._per_class)
+            return by_class.logsumexp(dim=-1)
+        assert self.class_index is not None
+        padded = F.pad(scores, (0, 1), value=torch.finfo(scores.dtype).min)
+        return padded[..., self.class_index].logsumexp(dim=-1)
+
+    def component_log_proba(self, x: Tensor) -> Tensor:
+        """Component posterior ``log P(c, m | x)`` (Eq. 1): (..., K)."""
+        return self.component_scores(x).log_softmax(dim=-1)
+
+    def log_proba(self, x: Tensor) -> Tensor:
+        """Class posterior ``log P(c | x)`` (Eq. 1): (..., C)."""
+        return self.forward(x).log_softmax(dim=-1)
+
+
+class SDGM(Mixture, SparseModule):
+    """Sparse discriminative Gaussian mixture, in the place of the last linear layer.
+
+    The score of a component is a weighted sum of the quadratic features of x, the score of a class
+    the log-sum-exp over its components. The scores are logits: `F.cross_entropy` trains them. With
+    ``sparse=True`` the weights carry noise (sparse variational dropout), and `ELBOLoss` adds what
+    it takes to remove those that are not needed. Biases carry none: they hold the class prior.
+
+    Parameters
+    ----------
+    in_features : int
+        D, the length of a feature vector.
+    n_classes : int
+    n_components : int or sequence of int, default=1
+        Components of each class, or one number per class.
+    covariance_type : {"full", "diag", "tied", "low_rank"}, default="full"
+        Quadratic features: all products; squares; none, which makes the scores linear; all products
+        of x in a learned subspace of ``rank`` dimensions that the components share.
+    sparse : bool, default=True
+        Whether the weights carry noise; without it the layer is a discriminative GMM.
+    bias : bool, default=True
+        Whether each component has a constant.
+    rank : int, optional
+        For ``low_rank``; the smaller of 8 and D if not given.
+    device, dtype :
+        As in `torch.nn.Linear`.
+
+    Attributes
+    ----------
+    weight, log_sigma2 : Parameters of shape (K, H)
+        K components in the order of the classes; features in the order of Eq. 2.
+    bias : Parameter of shape (K,) or None
+    projection : Parameter of shape (rank, D) or None
+    mask : boolean buffer of shape (K, H)
+        False for pruned weights.
+    alive : boolean buffer of shape (K,)
+        False for pruned components.
+    center, inverse_scale : buffers of shape (D,)
+        The features are of ``(x - center) * inverse_scale``; zero and one unless calibrated.
+    component_class : buffer of shape (K,)
+
+    References
+    ----------
+    H. Hayashi and S. Uchida, "A Discriminative Gaussian Mixture Model with Sparsity", ICLR 2021.
+
+    Examples
+    --------
+    >>> head = SDGM(64, 10, n_components=2)
+    >>> head(torch.zeros(32, 64)).shape
+    torch.Size([32, 10])
+    >>> SDGM(2, 3, n_components=[1, 2, 1], sparse=False)
+    SDGM(in_features=2, n_classes=3, n_components=[1, 2, 1], covariance_type=full, sparse=False)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        n_components: int | Sequence[int] = 1,
+        covariance_type: str = "full",
+        sparse: bool = True,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        rank: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = _at_least("in_features", in_features, 1)
+        self.n_classes = _at_least("n_classes", n_classes, 2)
+        self.n_components = _per_class(n_components, n_classes)
+        self.covariance_type = str(CovarianceType(covariance_type))
+        low_rank = self.covariance_type == CovarianceType.LOW_RANK
+        if rank is None:
+            rank = min(in_features, DEFAULT_RANK)
+        self.rank = _at_least("rank", rank, 1) if low_rank else 0
+        K = sum(self.n_components)
+        H = n_features(in_features, covariance_type, self.rank)
+        _refuse_absurd(K, H, self.in_features, self.covariance_type)
+
+        self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
+        like = self.weight
+        self.bias = nn.Parameter(like.new_empty(K)) if bias else None
+        self.projection = nn.Parameter(like.new_empty(self.rank, in_features)) if low_rank else None
+        self.register_buffer("alive", like.new_ones(K, dtype=torch.bool))
+        self.register_buffer("center", like.new_zeros(in_features))
+        self.register_buffer("inverse_scale", like.new_ones(in_features))
+        self._set_components(self.n_components, like.device)
+        self.reset_parameters()
+
+    bias: nn.Parameter | None
+    projection: nn.Parameter | None
+    alive: Tensor
+    center: Tensor
+    inverse_scale: Tensor
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Start anew: small random weights, no bias, nothing pruned, features taken as they are."""
+        std = min(START_STD, START_SPREAD / math.sqrt(self.weight.shape[1]))
+        self.weight.normal_(0.0, std)
+        self._reset_noise(std)
+        if self.bias is not None:
+            self.bias.zero_()
+        if self.projection is not None:
+            self.projection.normal_(0.0, self.in_features**-0.5)
+        self.alive.fill_(True)
+        self.center.zero_()
+        self.inverse_scale.fill_(1.0)
+
+    @torch.no_grad()
+    def calibrate(self, x: Tensor) -> Self:
+        """Start anew, scaled to the feature vectors of a batch.
+
+        Without it the start suits features of size one; large ones, as from a trained backbone,
+        would make the first scores huge. The features get mean zero and deviation one on this
+        batch, by constants; the weights are drawn anew, different for every component.
+
+        Parameters
+        ----------
+        x : (..., D) tensor
+            Feature vectors of a batch, at least two.
+
+        Returns
+        -------
+        self
+        """
+        self._check_width(x)
+        rows = x.reshape(-1, self.in_features).to(self.weight)
+        if len(rows) < 2 or not bool(rows.isfinite().all()):
+            raise ValueError(
+                f"calibrate needs at least two feature vectors of finite numbers, got "
+                f"{len(rows)} with largest entry {rows.abs().max().item() if len(rows) else None}; "
+                "pass a batch of what the layer will see."
+            )
+        center = rows.mean(dim=0)
+        std = rows.std(dim=0)
+        # a constant feature, up to rounding, stays as it is
+        constant = std <= 8 * torch.finfo(rows.dtype).eps * rows.abs().amax(dim=0)
+        self.reset_parameters()
+        self.center.copy_(center)
+        self.inverse_scale.copy_(torch.where(constant, 1.0, 1.0 / std))
+        return self
+
+    def features(self, x: Tensor) -> Tensor:
+        """Quadratic features of scaled inputs, without the constant: (..., H)."""
+        scaled = (x - self.center) * self.inverse_scale
+        return features(scaled, self.covariance_type, self.projection)
+
+    def component_scores(self, x: Tensor) -> Tensor:
+        """Unnormalised log posteriors of the components: (..., K).
+
+        In training mode they carry noise. Under autocast they are computed in the precision of
+        the weights: squares of features do not fit into half precision.
+        """
+        self._check_width(x)
+        if torch.is_autocast_enabled(x.device.type):
+            with torch.autocast(x.device.type, enabled=False):
+                return self._component_scores(x.to(self.weight.dtype))
+        return self._component_scores(x)
+
+    def _component_scores(self, x: Tensor) -> Tensor:
+        scores = self._linear(self.features(x), self.bias)
+        return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
+
+    def _check_width(self, x: Tensor) -> None:
+        if x.shape[-1] != self.in_features:
+            raise ValueError(
+                f"feature vectors have length {x.shape[-1]}, but the layer was made for "
+                f"in_features={self.in_features}."
+            )
+
+    def extra_repr(self) -> str:
+        numbers = self.n_components
+        n_components = numbers[0] if len(set(numbers)) == 1 else list(numbers)
+        text = (
+            f"in_features={self.in_features}, n_classes={self.n_classes}, "
+            f"n_components={n_components}, covariance_type={self.covariance_type}"
+        )
+        if self.rank:
+            text += f", rank={self.rank}"
+        if self.log_sigma2 is None:
+            text += ", sparse=False"
+        return text if self.bias is not None else f"{text}, bias=False"
+
+
+def _at_least(name: str, value: int, smallest: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+        raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}.")
+    return value
+
+
+def _per_class(n_components: int | Sequence[int], n_classes: int) -> tuple[int, ...]:
+    """The number of components of every class."""
+    if isinstance(n_components, int):
+        return (_at_least("n_components", n_components, 1),) * n_classes
+    numbers = tuple(_at_least("n_components", int(number), 1) for number in n_components)
+    if len(numbers) != n_classes:
+        raise ValueError(
+            f"n_components has {len(numbers)} numbers for {n_classes} classes; "
+            "pass one number, or one per class."
+        )
+    return numbers
+
+
+def _refuse_absurd(K: int, H: int, D: int, covariance_type: str) -> None:
+    if K * H > MAX_WEIGHTS:
+        raise ValueError(
+            f"covariance_type={covariance_type!r} with {D} features and {K} components has "
+            f"{K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type='low_rank' or "
+            "'diag', or a linear layer to fewer features in front."
+        )

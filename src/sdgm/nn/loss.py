@@ -1,0 +1,115 @@
+"""The loss that sparse layers are trained with."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sdgm.nn.heads import PenalizedHead
+from sdgm.nn.variational import sparse_modules
+
+
+class ELBOLoss(nn.Module):
+    """Negative evidence lower bound per sample: cross-entropy plus KL divergence over N.
+
+    The divergence of the weights counts once for the whole training set, so its weight beside the
+    mean cross-entropy of a batch is one over the number of training samples, whatever the batch
+    size. Data-parallel training averages gradients over the processes, so this holds on each of
+    them with the number of samples of all together. Penalties of the heads in `sdgm.nn` are added
+    too; a model without sparse layers is trained with the cross-entropy alone.
+
+    Parameters
+    ----------
+    model : Module
+        Its sparse layers are looked up in every call; it may be wrapped for data-parallel training.
+    n_train : int
+        N, the number of training samples; not of batches.
+    kl_scale : float, default=1.0
+        Factor on the divergence: more than one removes more weights.
+    warmup : int, default=0
+        Steps over which the divergence comes in, linearly. A step is a call with gradients while
+        the loss is in training mode. A fifth of all steps is a good choice.
+
+    Attributes
+    ----------
+    nll, kl, penalty : tensors
+        Cross-entropy, divergence (unweighted) and penalty of the last call, without gradients.
+    kl_weight : tensor
+        What the divergence was multiplied by in the last call.
+    step : buffer
+        Steps so far; part of the state_dict, for training that goes on.
+
+    Examples
+    --------
+    >>> from sdgm.nn import SDGM
+    >>> head = SDGM(2, 10, n_components=2)
+    >>> loss = ELBOLoss(head, n_train=60_000)
+    >>> value = loss(head(torch.zeros(32, 2)), torch.zeros(32, dtype=torch.long))
+    >>> torch.isclose(value, loss.nll + loss.kl / 60_000)
+    tensor(True)
+    """
+
+    step: Tensor
+
+    def __init__(
+        self, model: nn.Module, n_train: int, kl_scale: float = 1.0, warmup: int = 0
+    ) -> None:
+        super().__init__()
+        if n_train < 1:
+            raise ValueError(
+                f"n_train must be the number of training samples, got {n_train!r}; "
+                "pass len(dataset)."
+            )
+        if kl_scale < 0.0 or warmup < 0:
+            raise ValueError(
+                f"kl_scale and warmup must not be negative, got {kl_scale!r} and {warmup!r}."
+            )
+        # in a list, so that the model's parameters do not become parameters of the loss
+        self._models = [model]
+        self.n_train = n_train
+        self.kl_scale = kl_scale
+        self.warmup = warmup
+        self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+        zero = torch.zeros(())
+        self.nll, self.kl, self.penalty, self.kl_weight = zero, zero, zero, zero
+
+    def forward(self, scores: Tensor, y: Tensor) -> Tensor:
+        """The loss of a batch.
+
+        Parameters
+        ----------
+        scores : (..., C) tensor
+            From a forward pass of the model.
+        y : (...) integer tensor, or (..., C) tensor of class probabilities
+
+        Returns
+        -------
+        loss : scalar tensor
+        """
+        nll = cross_entropy(scores, y)
+        sparse = sparse_modules(self._models[0])
+        kl = sum((layer.kl() for _, layer in sparse), start=nll.new_zeros(()))
+        heads = [m for m in self._models[0].modules() if isinstance(m, PenalizedHead)]
+        penalty = sum((head.penalty(scores, y) for head in heads), start=nll.new_zeros(()))
+        kl_weight = self._kl_weight().to(nll)
+        self.nll, self.kl = nll.detach(), kl.detach()
+        self.penalty, self.kl_weight = penalty.detach(), kl_weight
+        return nll + kl_weight * kl + penalty
+
+    def _kl_weight(self) -> Tensor:
+        if self.training and torch.is_grad_enabled():
+            self.step += 1
+        share = (self.step / self.warmup).clamp(max=1.0) if self.warmup else torch.ones(())
+        return self.kl_scale / self.n_train * share
+
+    def extra_repr(self) -> str:
+        return f"n_train={self.n_train}, kl_scale={self.kl_scale:g}, warmup={self.warmup}"
+
+
+def cross_entropy(scores: Tensor, y: Tensor) -> Tensor:
+    """Mean cross-entropy with the classes on the last axis, whatever axes come before."""
+    n_classes = scores.shape[-1]
+    rows = scores.reshape(-1, n_classes)
+    labels = y.reshape(-1, n_classes) if y.is_floating_point() else y.reshape(-1)
+    return F.cross_entropy(rows, labels)

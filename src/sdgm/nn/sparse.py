@@ -1,0 +1,141 @@
+"""Linear and convolutional layers with sparse variational dropout, for the rest of a network."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sdgm.nn.variational import SparseModule, with_noise
+
+
+class SparseLinear(SparseModule):
+    """`torch.nn.Linear` with sparse variational dropout.
+
+    Parameters
+    ----------
+    in_features, out_features, bias, device, dtype :
+        As in `torch.nn.Linear`.
+
+    Examples
+    --------
+    >>> SparseLinear(784, 300)(torch.zeros(2, 784)).shape
+    torch.Size([2, 300])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self._add_weight(out_features, in_features, device=device, dtype=dtype)
+        self.bias = nn.Parameter(self.weight.new_empty(out_features)) if bias else None
+        self.reset_parameters()
+
+    bias: nn.Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Start anew, with weights as in `torch.nn.Linear` and nothing pruned."""
+        _reset_like_torch(self, self.bias, self.in_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Product with the weights: noisy in training, sparse in evaluation."""
+        return self._linear(x, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class SparseConv2d(SparseModule):
+    """`torch.nn.Conv2d` with sparse variational dropout.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype :
+        As in `torch.nn.Conv2d`; padding is with zeros.
+
+    Examples
+    --------
+    >>> SparseConv2d(1, 20, 5)(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 20, 24, 24])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] | str = 0,
+        dilation: int | tuple[int, int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"groups={groups} does not divide in_channels={in_channels} and "
+                f"out_channels={out_channels}."
+            )
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = _pair(kernel_size)
+        self.stride = _pair(stride)
+        self.padding = padding if isinstance(padding, str) else _pair(padding)
+        self.dilation = _pair(dilation)
+        self.groups = groups
+        shape = (out_channels, in_channels // groups, *self.kernel_size)
+        self._add_weight(*shape, device=device, dtype=dtype)
+        self.bias = nn.Parameter(self.weight.new_empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    bias: nn.Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Start anew, with weights as in `torch.nn.Conv2d` and nothing pruned."""
+        _reset_like_torch(self, self.bias, math.prod(self.weight.shape[1:]))
+
+    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return F.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolution with the weights: noisy in training, sparse in evaluation."""
+        if not self.is_noisy:
+            return self._convolve(x, self.kept_weight(), self.bias)
+        mean, variance = self.noisy_weight()
+        return with_noise(
+            self._convolve(x, mean, self.bias), self._convolve(x.square(), variance, None)
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"groups={self.groups}, bias={self.bias is not None}"
+        )
+
+
+def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else value
+
+
+@torch.no_grad()
+def _reset_like_torch(module: SparseModule, bias: nn.Parameter | None, fan_in: int) -> None:
+    bound = 1.0 / math.sqrt(fan_in)
+    module.weight.uniform_(-bound, bound)
+    if bias is not None:
+        bias.uniform_(-bound, bound)
+    module._reset_noise(bound / math.sqrt(3.0))

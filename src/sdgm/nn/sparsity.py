@@ -1,0 +1,173 @@
+"""How many weights and components of a model are left, and how many bytes it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor, nn
+
+from sdgm.nn.compact import CompactSDGM
+from sdgm.nn.layer import SDGM
+from sdgm.nn.variational import SparseModule
+
+
+@dataclass(frozen=True)
+class LayerSparsity:
+    """What is left of one layer.
+
+    Attributes
+    ----------
+    name, kind : str
+        The layer's name in the model, and its class.
+    n_weights, n_nonzero : int
+        Weights and biases; and those that evaluation uses and are not zero.
+    n_components, n_used_components : int or None
+        Of an `SDGM` layer. Components of a class that have no weights count as one, its constant.
+    n_bytes : int
+        Of all parameters and buffers, those of training included.
+
+    Examples
+    --------
+    >>> sparsity(nn.Linear(2, 3)).layers[0]
+    LayerSparsity(name='Linear', kind='Linear', n_weights=9, n_nonzero=9, n_components=None,
+                  n_used_components=None, n_bytes=36)
+    """
+
+    name: str
+    kind: str
+    n_weights: int
+    n_nonzero: int
+    n_components: int | None
+    n_used_components: int | None
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """What is left of a model, layer by layer; in print, a table.
+
+    Attributes
+    ----------
+    layers : tuple of LayerSparsity
+
+    Examples
+    --------
+    >>> print(sparsity(nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))))
+    layer     weights   non-zero    used       bytes
+    0              36         36                 144
+    2              10         10                  40
+    total          46         46                 184
+    """
+
+    layers: tuple[LayerSparsity, ...]
+
+    @property
+    def n_weights(self) -> int:
+        """Weights and biases of all layers."""
+        return sum(layer.n_weights for layer in self.layers)
+
+    @property
+    def n_nonzero(self) -> int:
+        """Those that evaluation uses and are not zero."""
+        return sum(layer.n_nonzero for layer in self.layers)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all parameters and buffers."""
+        return sum(layer.n_bytes for layer in self.layers)
+
+    @property
+    def fraction_zero(self) -> float:
+        """Share of the weights that are gone."""
+        return 1.0 - self.n_nonzero / max(self.n_weights, 1)
+
+    @property
+    def compression(self) -> float:
+        """How many weights there were for each that is left."""
+        return self.n_weights / max(self.n_nonzero, 1)
+
+    def __str__(self) -> str:
+        width = max([len(layer.name) for layer in self.layers] + [len("total")])
+        lines = [f"{'layer':<{width}}  {'weights':>10} {'non-zero':>10} {'used':>7} {'bytes':>11}"]
+        for layer in self.layers:
+            used = ""
+            if layer.n_components is not None:
+                used = f"{layer.n_used_components}/{layer.n_components}"
+            lines.append(
+                f"{layer.name:<{width}}  {layer.n_weights:>10,} {layer.n_nonzero:>10,} "
+                f"{used:>7} {layer.n_bytes:>11,}"
+            )
+        total = f"{self.n_weights:>10,} {self.n_nonzero:>10,} {'':>7} {self.n_bytes:>11,}"
+        return "\n".join([*lines, f"{'total':<{width}}  {total}"])
+
+
+@torch.no_grad()
+def sparsity(model: nn.Module) -> Sparsity:
+    """Count weights, components and bytes.
+
+    Parameters
+    ----------
+    model : Module
+
+    Returns
+    -------
+    Sparsity
+
+    Examples
+    --------
+    >>> counts = sparsity(SDGM(2, 3, n_components=2, sparse=False, bias=False))
+    >>> counts.n_weights, counts.n_nonzero, counts.fraction_zero
+    (30, 30, 0.0)
+    """
+    return Sparsity(tuple(_layers(model)))
+
+
+def _layers(model: nn.Module) -> Iterator[LayerSparsity]:
+    for name, module in model.named_modules():
+        own = list(module.parameters(recurse=False))
+        if not own:
+            continue
+        n_weights, n_nonzero = _counts(module, own)
+        n_components, n_used = _components(module)
+        yield LayerSparsity(
+            name=name or type(module).__name__,
+            kind=type(module).__name__,
+            n_weights=n_weights,
+            n_nonzero=n_nonzero,
+            n_components=n_components,
+            n_used_components=n_used,
+            n_bytes=sum(
+                tensor.numel() * tensor.element_size()
+                for tensor in chain(own, module.buffers(recurse=False))
+            ),
+        )
+
+
+def _counts(module: nn.Module, own: list[nn.Parameter]) -> tuple[int, int]:
+    """Weights, and those that evaluation uses."""
+    if not isinstance(module, SparseModule):
+        return sum(p.numel() for p in own), sum(int(p.count_nonzero()) for p in own)
+    noise = module.log_sigma2
+    others: list[Tensor] = [p for p in own if p is not noise and p is not module.weight]
+    n_weights = module.weight.numel() + sum(p.numel() for p in others)
+    kept = module.kept_weight()
+    if isinstance(module, SDGM):
+        alive = module.alive
+        kept = kept[alive]
+        others = [p[alive] if p is module.bias else p for p in others]
+    return n_weights, sum(int(p.count_nonzero()) for p in [kept, *others])
+
+
+def _components(module: nn.Module) -> tuple[int | None, int | None]:
+    if isinstance(module, CompactSDGM):
+        K = len(module.component_class)
+        return K, K
+    if not isinstance(module, SDGM):
+        return None, None
+    with_weights = module.kept.any(dim=1)
+    constant = module.alive & ~with_weights
+    n_constant = int(torch.bincount(module.component_class[constant]).count_nonzero())
+    return len(with_weights), int((module.alive & with_weights).sum()) + n_constant

@@ -1,0 +1,66 @@
+"""A fitted classifier as a layer, and a layer as a classifier."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_iris
+
+from sdgm import SDGMClassifier
+from sdgm.nn import SDGM, from_classifier, to_classifier
+from tests.nn.problems import random_layer
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical", "tied"])
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"prior": "ridge"}], ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_classifier_becomes_a_layer_with_equal_probabilities(
+    covariance_type: str, settings: dict
+) -> None:
+    labels = np.array(["a", "b", "c"])[SPECIES]
+    model = SDGMClassifier(
+        2, covariance_type=covariance_type, random_state=0, max_iter=30, **settings
+    )
+    model.fit(IRIS, labels)
+    layer = from_classifier(model, dtype=torch.float64)
+    expected = model.predict_proba(IRIS)
+    P = layer.log_proba(torch.as_tensor(IRIS)).exp().detach().numpy()
+    np.testing.assert_allclose(P, expected, atol=1e-10)
+    back = to_classifier(layer, model.classes_)
+    np.testing.assert_allclose(back.predict_proba(IRIS), expected, atol=1e-10)
+    assert back.score(IRIS, labels) == model.score(IRIS, labels)
+    if covariance_type != "spherical":  # whose squared norm is several weights of the layer
+        assert int(layer.mask.sum()) == model._active[:, 1:].sum()
+        assert set(back.terms_) == set(model.terms_[(model.coef_ != 0).any(axis=0)])
+
+
+def test_the_layer_can_carry_noise_and_still_evaluates_to_the_same() -> None:
+    model = SDGMClassifier(1, random_state=0).fit(IRIS, SPECIES)
+    layer = from_classifier(model, sparse=True, dtype=torch.float64).eval()
+    P = layer.log_proba(torch.as_tensor(IRIS)).exp().detach().numpy()
+    np.testing.assert_allclose(P, model.predict_proba(IRIS), atol=1e-10)
+    assert torch.equal(layer.kept, layer.mask)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "tied"])
+def test_a_pruned_layer_becomes_a_classifier_with_equal_probabilities(covariance_type: str) -> None:
+    layer = random_layer(3, 3, [1, 3, 2], covariance_type).eval()
+    layer.alive[2] = False
+    layer.mask[3:5] = False
+    model = to_classifier(layer, ["x", "y", "z"])
+    x = 3.0 + 2.0 * torch.randn(20, 3, dtype=torch.float64)
+    P = model.predict_proba(x.numpy())
+    np.testing.assert_allclose(P, layer.log_proba(x).exp().detach().numpy(), atol=1e-10)
+    assert set(model.predict(x.numpy())) <= {"x", "y", "z"}
+    again = from_classifier(model, dtype=torch.float64)
+    np.testing.assert_allclose(P, again.log_proba(x).exp().detach().numpy(), atol=1e-10)
+
+
+def test_what_a_classifier_cannot_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="covariance_type='low_rank'"):
+        to_classifier(SDGM(2, 2, covariance_type="low_rank"))
+    with pytest.raises(ValueError, match="3 labels for the 2 classes"):
+        to_classifier(SDGM(2, 2), ["a", "b", "c"])

@@ -1,0 +1,234 @@
+"""The layer: its scores, its start, and what PyTorch expects of a module."""
+
+from __future__ import annotations
+
+import copy
+import io
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from sdgm.core.features import monomials
+from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.nn import SDGM, ELBOLoss, parameter_groups
+from tests.nn.problems import TYPES, blobs, random_layer
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.integers(1, 4), min_size=2, max_size=4),
+    st.sampled_from(["full", "diag", "tied"]),
+    st.booleans(),
+)
+@settings(max_examples=30, deadline=None)
+def test_probabilities_are_those_of_the_core(
+    D: int, n_components: list[int], covariance_type: str, bias: bool
+) -> None:
+    layer = random_layer(D, len(n_components), n_components, covariance_type, bias=bias).eval()
+    x = np.random.default_rng(0).normal(3.0, 2.0, size=(7, D))
+    scaled = (x - layer.center.numpy()) * layer.inverse_scale.numpy()
+    Phi = monomials(D, covariance_type).transform(scaled)
+    constant = 0.0 if layer.bias is None else layer.bias.detach().numpy()
+    logits = Phi[:, 1:] @ layer.kept_weight().detach().numpy().T + constant
+    log_P_cm = component_log_posterior(logits)
+    component_class = np.repeat(np.arange(len(n_components)), n_components)
+    log_P_c = class_log_posterior(log_P_cm, component_class, len(n_components))
+    with torch.no_grad():
+        ours = layer.component_log_proba(torch.as_tensor(x)).numpy()
+        ours_c = layer.log_proba(torch.as_tensor(x)).numpy()
+    np.testing.assert_allclose(ours, log_P_cm, atol=1e-10)
+    np.testing.assert_allclose(ours_c, log_P_c, atol=1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("n_components", [1, 2, [1, 3, 2]], ids=str)
+@pytest.mark.parametrize("training", [False, True])
+def test_gradients_are_those_of_finite_differences(
+    covariance_type: str, n_components: int | list[int], training: bool
+) -> None:
+    layer = random_layer(2, 3, n_components, covariance_type).train(training)
+    layer.alive[-1] = n_components == 1
+    layer.mask[0, 0] = False
+    names, parameters = zip(*layer.named_parameters(), strict=True)
+    x = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+
+    def scores(x: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(0)  # the same noise in every call
+        state = dict(zip(names, values, strict=True))
+        return torch.func.functional_call(layer, state, (x,))
+
+    assert torch.autograd.gradcheck(scores, (x, *parameters))
+
+
+@pytest.mark.parametrize("n_components", [1, 2, [1, 3, 2]], ids=str)
+def test_any_leading_axes_are_taken(n_components: int | list[int]) -> None:
+    layer = random_layer(n_components=n_components).eval()
+    x = torch.randn(2, 4, 3, dtype=torch.float64)
+    scores = layer(x)
+    assert scores.shape == (2, 4, 3)
+    torch.testing.assert_close(scores[1, 2], layer(x[1, 2]))
+    assert layer(x[:0]).shape == (0, 4, 3)
+
+
+def test_a_component_that_is_not_alive_has_no_part_in_its_class() -> None:
+    layer = random_layer(n_components=2).eval()
+    x = torch.randn(5, 3, dtype=torch.float64)
+    components = layer.component_scores(x)
+    layer.alive[1] = False
+    torch.testing.assert_close(layer(x)[:, 0], components[:, 0])
+    assert layer.component_log_proba(x)[:, 1].exp().max() == 0.0
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_the_first_scores_are_small_and_differ_between_components(covariance_type: str) -> None:
+    torch.manual_seed(0)
+    layer = SDGM(64, 10, 2, covariance_type).eval()
+    scores = layer.component_scores(torch.randn(100, 64))
+    assert 0.0 < scores.std() < 2.0
+    assert layer.weight.unique(dim=0).shape == layer.weight.shape
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_calibration_makes_the_first_scores_small_whatever_the_features(
+    covariance_type: str,
+) -> None:
+    torch.manual_seed(0)
+    x = 100.0 + 30.0 * torch.randn(256, 64)
+    x[:, 3] = 7.0  # a feature that is always the same
+    layer = SDGM(64, 10, 2, covariance_type)
+    assert nn.functional.cross_entropy(layer(x), torch.zeros(256).long()) > 5.0
+    loss = nn.functional.cross_entropy(layer.calibrate(x)(x), torch.zeros(256).long())
+    assert loss < math.log(10.0) + 1.0
+    assert layer.weight.unique(dim=0).shape == layer.weight.shape
+
+
+def test_calibration_refuses_what_it_cannot_learn_from() -> None:
+    with pytest.raises(ValueError, match="at least two feature vectors"):
+        SDGM(2, 2).calibrate(torch.zeros(1, 2))
+    with pytest.raises(ValueError, match="of finite numbers"):
+        SDGM(2, 2).calibrate(torch.full((3, 2), torch.nan))
+
+
+def test_reset_forgets_calibration_and_pruning() -> None:
+    layer = random_layer(n_components=2)
+    layer.mask[0] = False
+    layer.alive[0] = False
+    layer.reset_parameters()
+    assert bool(layer.mask.all()) and bool(layer.alive.all())
+    assert bool((layer.center == 0).all()) and bool((layer.inverse_scale == 1).all())
+
+
+@pytest.mark.parametrize("kl_scale", [0.0, 1.0, 100.0])
+def test_training_with_huge_features_stays_finite(kl_scale: float) -> None:
+    torch.manual_seed(0)
+    x, y = blobs()
+    model = SDGM(2, 2, n_components=2)
+    loss = ELBOLoss(model, len(x), kl_scale=kl_scale)
+    optimizer = torch.optim.Adam(parameter_groups(model, lr=1e-2))
+    for _ in range(40):
+        optimizer.zero_grad()
+        value = loss(model(1e4 * x), y)
+        value.backward()
+        optimizer.step()
+        assert bool(value.isfinite())
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+def test_it_learns_a_ring_around_a_blob() -> None:
+    torch.manual_seed(0)
+    x, y = blobs()
+    model = SDGM(2, 2)
+    loss = ELBOLoss(model, len(x), warmup=50)
+    optimizer = torch.optim.Adam(parameter_groups(model, lr=5e-2))
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+    model.eval()
+    assert (model(x).argmax(dim=1) == y).float().mean() > 0.98
+
+
+@pytest.mark.parametrize("n_components", [2, [1, 3, 2]], ids=str)
+def test_the_state_goes_through_a_file(n_components: int | list[int]) -> None:
+    layer = random_layer(n_components=n_components, covariance_type="low_rank").eval()
+    layer.mask[1, 1] = False
+    layer.alive[-1] = False
+    file = io.BytesIO()
+    torch.save(layer.state_dict(), file)
+    file.seek(0)
+    other = random_layer(n_components=n_components, covariance_type="low_rank", seed=1).eval()
+    assert not other.load_state_dict(torch.load(file)).missing_keys
+    x = torch.randn(4, 3, dtype=torch.float64)
+    torch.testing.assert_close(other(x), layer(x), rtol=0.0, atol=0.0)
+
+
+def test_a_copy_is_equal_and_independent() -> None:
+    layer = random_layer(n_components=[1, 3, 2])
+    layer(torch.randn(4, 3, dtype=torch.float64)).sum().backward()
+    other = copy.deepcopy(layer).eval()
+    layer.eval()
+    x = torch.randn(4, 3, dtype=torch.float64)
+    torch.testing.assert_close(other(x), layer(x))
+    with torch.no_grad():
+        layer.weight.zero_()
+    assert bool(other.weight.any())
+
+
+def test_indices_and_masks_move_with_the_module() -> None:
+    layer = SDGM(3, 3, [1, 2, 1])
+    layer.to("meta")
+    assert {tensor.device.type for tensor in layer.state_dict().values()} == {"meta"}
+    assert layer.class_index is not None and layer.class_index.device.type == "meta"
+    doubled = SDGM(3, 3, [1, 2, 1]).double()
+    assert doubled(torch.zeros(2, 3, dtype=torch.float64)).dtype == torch.float64
+    assert doubled.mask.dtype == torch.bool and doubled.component_class.dtype == torch.int64
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_autocast_leaves_the_quadratic_in_single_precision(training: bool) -> None:
+    torch.manual_seed(0)
+    layer = SDGM(4, 3, 2).train(training)
+    x = 300.0 * torch.randn(8, 4)
+    torch.manual_seed(1)
+    plain = layer(x.bfloat16().float())
+    torch.manual_seed(1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert (x @ x.T).dtype == torch.bfloat16
+        scores = layer(x.bfloat16())
+    assert scores.dtype == torch.float32
+    torch.testing.assert_close(scores, plain, rtol=0.0, atol=0.0)
+
+
+def test_absurd_sizes_are_refused_with_the_number_of_weights() -> None:
+    with pytest.raises(ValueError, match=r"525,824,000 weights.*use covariance_type='low_rank'"):
+        SDGM(1024, 1000)
+    # the way out that the error names
+    layer = SDGM(1024, 1000, covariance_type="low_rank", device="meta")
+    assert layer.weight.shape == (1000, 1024 + 36)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"in_features": 0}, "in_features must be an integer of at least 1"),
+        ({"n_classes": 1}, "n_classes must be an integer of at least 2"),
+        ({"n_components": 0}, "n_components must be an integer of at least 1"),
+        ({"n_components": [1, 2]}, "2 numbers for 3 classes"),
+        ({"covariance_type": "round"}, "must be one of"),
+        ({"covariance_type": "low_rank", "rank": 0}, "rank must be an integer of at least 1"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        SDGM(**{"in_features": 2, "n_classes": 3, **arguments})
+
+
+def test_feature_vectors_of_another_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="length 3, but the layer was made for in_features=2"):
+        SDGM(2, 2)(torch.zeros(1, 3))
