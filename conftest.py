@@ -7,6 +7,7 @@ NEEDS = {
     "src/sdgm/plotting": ("matplotlib",),
     "src/sdgm/experiments/figures": ("matplotlib",),
     "src/sdgm/experiments/reproduction.py": ("matplotlib",),
+    "src/sdgm/experiments/deep": ("torch",),
     "src/sdgm/nn": ("torch",),
     "src/sdgm/export": ("onnx", "skl2onnx"),
     "src/sdgm/dask.py": ("dask", "distributed"),

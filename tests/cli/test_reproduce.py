@@ -87,7 +87,7 @@ def test_help_names_every_part_and_what_it_takes() -> None:
     for name in ("table1", "appendix-b", "figure", "all"):
         text = run(name, "--help").stdout
         assert "--output" in text and "--seed" in text and "--quick" in text
-    assert "boundaries, training, position or prior" in words(run("figure", "-h").stdout)
+    assert "boundaries, training, position, prior or features" in words(run("figure", "-h").stdout)
 
 
 def test_options_reach_table_1(asked: dict[str, Any]) -> None:
@@ -171,9 +171,8 @@ def test_an_unknown_figure_is_refused_with_those_that_there_are(tmp_path: Path) 
     result = run("figure", "nonsense", "-o", str(folder))
     assert result.exit_code == 2 and result.stdout == ""
     said = words(result.stderr)
-    assert (
-        "there is no figure 'nonsense'; choose from boundaries, training, position, prior." in said
-    )
+    assert "there is no figure 'nonsense'; choose from boundaries, training, position" in said
+    assert "prior, features." in said
     assert not folder.exists()
 
 

@@ -27,7 +27,7 @@ from sdgm.experiments.table1 import OWN_SPLITS, Protocol, run_table1
 
 reproduce = typer.Typer(
     no_args_is_help=True,
-    help="Reproduce the paper's stand-alone experiments: tables and figures into a folder.",
+    help="Reproduce the paper's experiments: tables and figures into a folder.",
     epilog="Examples:  [bold]sdgm reproduce table1 --jobs 2[/bold]   "
     "[bold]sdgm reproduce figure training[/bold]   [bold]sdgm reproduce all --quick[/bold]",
 )
@@ -62,6 +62,8 @@ OwnSplits = Annotated[
 ]
 RESULTS, QUICK_RESULTS = Path("sdgm-results"), Path("sdgm-results-quick")
 DEFAULT_JOBS = os.cpu_count() or 1
+# the figure that is not part of the report
+FEATURES = "features"
 
 
 @reproduce.command()
@@ -87,6 +89,82 @@ def table1(
     print_paths(paths)
 
 
+@reproduce.command()
+def table2(
+    data: Annotated[
+        list[str],
+        typer.Option(
+            "--data",
+            metavar="NAMES",
+            help="mnist-d2, mnist-d10, fashion, mnist-d2-plain (no batch normalisation), cifar10, "
+            "cifar100, imagenet: with commas between them, or repeated.",
+        ),
+    ] = ["mnist-d2,mnist-d10,fashion"],  # noqa: B006 - typer copies it
+    heads: Annotated[
+        list[str],
+        typer.Option("--heads", metavar="NAMES", help="With commas between them, or repeated."),
+    ] = ["softmax,softmax_l1,large_margin,dgmm,sdgm,lgm"],  # noqa: B006
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each.")] = 3,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Instead of each problem's own.")
+    ] = None,
+    train_size: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Training images, if not all.")
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For imagenet: a folder with train and val."),
+    ] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="Try settings on held-back training images instead.")
+    ] = False,
+    output: Output = None,
+    quick: Quick = False,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads per process.")] = 1,
+    jobs: Jobs = 1,
+) -> None:
+    """Table 2: SDGM, softmax and other last layers of networks for images.
+
+    A run that was stopped goes on exactly where it was. Several processes for one network:
+    torchrun --nproc-per-node 2 -m sdgm reproduce table2.
+    """
+    require_torch()
+    from sdgm.experiments.deep.distributed import joined_ranks
+    from sdgm.experiments.deep.table2 import run_table2
+
+    with friendly_errors(), joined_ranks() as ranks, progress_bars() as bar:
+        paths = run_table2(
+            folder(output, quick),
+            data=listed(data),
+            heads=listed(heads),
+            seeds=seeds,
+            epochs=epochs,
+            train_size=train_size,
+            pictures=pictures,
+            search=search,
+            quick=quick,
+            threads=threads,
+            jobs=jobs,
+            ranks=ranks,
+            progress=bar("Table 2") if ranks.is_first else None,
+            step_progress=steps_of(bar) if ranks.is_first and jobs == 1 else None,
+        )
+    print_paths(paths)
+
+
+def listed(names: Sequence[str]) -> list[str]:
+    """Names given with commas, or one by one."""
+    return [name.strip() for each in names for name in each.split(",") if name.strip()]
+
+
+def steps_of(
+    bar: Callable[[str], Callable[[int, int, Key | None], None]],
+) -> Callable[[int, int], None]:
+    """A bar of the training steps of what is in work."""
+    tell = bar("  steps")
+    return lambda done, total: tell(done, total, None)
+
+
 @reproduce.command("appendix-b")
 def appendix_b(
     output: Output = None,
@@ -106,21 +184,35 @@ def appendix_b(
 @reproduce.command()
 def figure(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="boundaries, training, position or prior.")
+        str,
+        typer.Argument(metavar="NAME", help="boundaries, training, position, prior or features."),
     ],
     output: Output = None,
     seed: Seed = 0,
     quick: Quick = False,
 ) -> None:
-    """One figure: boundaries, training, position or prior."""
+    """One figure: boundaries, training, position, prior or features (which trains networks)."""
     require_matplotlib()
+    if name == FEATURES:
+        require_torch()
+        draw_features(folder(output, quick), seed, quick)
+        return
     from sdgm.experiments.reproduction import FigureName, draw_figure
 
-    known = [str(each) for each in FigureName]
+    known = [*map(str, FigureName), FEATURES]
     if name not in known:
         raise typer.BadParameter(f"there is no figure {name!r}; choose from {', '.join(known)}.")
     with friendly_errors(), console.status(f"Drawing {name}"):
         paths = draw_figure(name, folder(output, quick), seed=seed, quick=quick)
+    print_paths(paths)
+
+
+def draw_features(folder: Path, seed: int, quick: bool) -> None:
+    """The figure that trains networks, with a bar of the steps of each."""
+    from sdgm.experiments.deep import features
+
+    with friendly_errors(), progress_bars() as bar:
+        paths = features.draw_features(folder, seed=seed, quick=quick, progress=steps_of(bar))
     print_paths(paths)
 
 
@@ -133,7 +225,7 @@ def everything(
     quick: Quick = False,
     jobs: Jobs = DEFAULT_JOBS,
 ) -> None:
-    """All of it, and one REPORT.md."""
+    """All that needs no neural network, and one REPORT.md."""
     require_matplotlib()
     from sdgm.experiments.reproduction import run_all
 
@@ -185,6 +277,13 @@ def require_matplotlib() -> None:
     if find_spec("matplotlib") is None:
         with friendly_errors():
             raise ValueError('pictures need matplotlib: pip install "sdgm[plot]".')
+
+
+def require_torch() -> None:
+    """End with one sentence where networks cannot be trained."""
+    if find_spec("torch") is None:
+        with friendly_errors():
+            raise ValueError('networks need PyTorch: pip install "sdgm[torch]".')
 
 
 def print_paths(paths: Sequence[Path]) -> None:

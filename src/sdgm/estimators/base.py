@@ -64,6 +64,8 @@ from sdgm.estimators.threads import blas_threads
 # inputs, and features or kernel values, whose squares can still be summed
 LARGEST_INPUT = 1e70
 LARGEST_VALUE = 1e140
+# as in `Options`, where frequencies are learned: they keep more weights than labels do
+FEW_WEIGHTS = 48
 # arrays of the size of the Newton matrix that are alive at once
 NEWTON_COPIES = 5
 
@@ -175,7 +177,7 @@ class BaseSDGM(
 
     def _fit_sample(self, sample: Sample, classes: np.ndarray[Any, Any]) -> None:
         """Learn from distinct rows with frequencies of the classes, settings as they are."""
-        options = self._options()
+        options = replace(self._options(), few_weights=FEW_WEIGHTS)
         self.chosen_, self.candidates_ = {}, []
         self.classes_, self.n_features_in_ = classes, sample.X.shape[1]
         n_components = components_per_class(self._setting("n_components"), classes)
