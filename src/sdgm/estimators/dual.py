@@ -23,6 +23,8 @@ from sdgm.estimators.problem import Columns, Problem
 # fewest that are left beyond
 MAX_COORDINATES = 4_000
 MIN_CANDIDATES = 100
+# settings that are compared before the first of them can be chosen
+FIRST_ROUND = 3
 
 
 @dataclass(frozen=True)
@@ -393,17 +395,21 @@ class KernelSDGMClassifier(BaseSDGM):
         kernels: tuple[Any, ...] = (self._setting("kernel"),)
         if self._chooses("kernel"):
             kernels = (KernelName.RBF.value, KernelName.POLY.value)
-        for round_number, n_components in enumerate(numbers):
-            # more components of an rbf kernel add little to what one can say
-            used = kernels[-1:] if round_number else kernels
-            yield [
-                {
-                    "kernel": kernel,
-                    "n_components": n_components,
-                    "gamma": self._reference_gamma(kernel, reference),
-                }
-                for kernel in used
-            ]
+        # more components of an rbf kernel add little to what one can say
+        pairs = [(kernel, numbers[0]) for kernel in kernels]
+        pairs += [(kernels[-1], n_components) for n_components in numbers[1:]]
+        settings = [
+            {
+                "kernel": kernel,
+                "n_components": n_components,
+                "gamma": self._reference_gamma(kernel, reference),
+            }
+            for kernel, n_components in pairs
+        ]
+        # two quadratic components often say with fewer numbers what one rbf component can say
+        yield settings[:FIRST_ROUND]
+        for each in settings[FIRST_ROUND:]:
+            yield [each]
 
     def _reference_gamma(self, kernel: Any, reference: Reference) -> Any:
         """The scale of the best dense model with this kind of kernel, unless one is given."""
