@@ -1,0 +1,10 @@
+"""Tests of networks: left out where PyTorch is not installed, one thread each."""
+
+from importlib.util import find_spec
+
+collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
+
+if find_spec("torch"):
+    import torch
+
+    torch.set_num_threads(1)
