@@ -185,7 +185,37 @@ def page(records: Sequence[Record], command: str) -> str:
         for m in methods:
             cells = [f"{factor * of[field][d][m]:.{digits}f}" for d in names]
             lines.append(f"| {m} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *behind(records)]) + "\n"
+
+
+def behind(records: Sequence[Record]) -> list[str]:
+    """Lines on the sets where an automatic fit errs more than the better of two simple rivals."""
+    methods = dict.fromkeys(record["method"] for record in records)
+    rivals = [name for name in ("SVM, tuned", "logistic regression") if name in methods]
+    if not rivals:
+        return []
+    errors: dict[tuple[str, str], dict[int, float]] = {}
+    for record in records:
+        by_split = errors.setdefault((record["data"], record["method"]), {})
+        by_split[record["split"]] = 100.0 * record["error"]
+    lines = [
+        f"\n## Behind the better of {' and '.join(rivals)}\n",
+        "Points of error, with the standard error of the difference over the splits; only where it "
+        "is positive.\n",
+        "| | data | points behind | beyond one standard error |",
+        "|---|---|---|---|",
+    ]
+    for method in (name for name in methods if "SDGM" in name):
+        for data in dict.fromkeys(record["data"] for record in records):
+            own = errors[data, method]
+            rival = min((errors[data, r] for r in rivals), key=lambda e: np.mean(list(e.values())))
+            difference = np.array([own[split] - rival[split] for split in own])
+            if (mean := difference.mean()) > 0.0:
+                deviation = difference.std(ddof=1) if len(difference) > 1 else 0.0
+                error = deviation / np.sqrt(len(difference))
+                beyond = f"{max(mean - error, 0.0):.2f}"
+                lines.append(f"| {method} | {data} | {mean:.2f} ± {error:.2f} | {beyond} |")
+    return lines
 
 
 def draw_ranks(records: Sequence[Record], stem: Path) -> None:
