@@ -321,6 +321,20 @@ def test_the_average_is_a_posterior_between_those_of_the_models(
     assert scores == sorted(scores, reverse=True)
 
 
+def test_columns_that_do_not_vary_change_nothing() -> None:
+    X, y = classes_that_overlap(60)
+    s = np.ones(60)
+    plain, padded = fit_reference(X, y, s), fit_reference(np.insert(X, [0, 2], 0.0, axis=1), y, s)
+    np.testing.assert_array_equal(plain.P_c, padded.P_c)
+    assert [model.kernel for model in plain.models] == [model.kernel for model in padded.models]
+
+
+def test_without_any_column_that_varies_the_shares_of_the_classes_are_left() -> None:
+    y = np.arange(40) % 4 // 3
+    found = fit_reference(np.zeros((40, 2)), y, np.ones(40))
+    np.testing.assert_allclose(found.P_c, np.tile([0.75, 0.25], (40, 1)), atol=1e-3)
+
+
 def brute_force_shares(log_left_out: FloatArray, s: FloatArray, prior: FloatArray) -> FloatArray:
     """The best shares of three models on a fine grid."""
     grid = np.linspace(0.0, 1.0, 101)

@@ -298,6 +298,22 @@ def test_a_setting_that_is_named_is_kept() -> None:
     assert not any("^2" in term or "*" in term for term in model.estimator_.terms_)
 
 
+def test_under_a_ridge_prior_all_weights_are_kept() -> None:
+    X, y = blobs(60, 2)
+    partly = np.where(np.arange(60) < 20, y, -1)
+    wrapped = SDGMClassifier(1, prior="ridge")
+    model = SemiSupervisedSDGMClassifier(wrapped, random_state=0).fit(X, partly)
+    assert model.estimator_.n_active_weights_ == 2 * 6
+
+
+def test_responsibilities_to_start_from_are_refused_in_one_sentence() -> None:
+    X, y = blobs(60, 2)
+    wrapped = SDGMClassifier(1, init=np.ones((60, 2)))
+    with pytest.raises(ValueError, match="init of the estimator must be a name") as refusal:
+        SemiSupervisedSDGMClassifier(wrapped).fit(X, np.where(np.arange(60) < 20, y, -1))
+    assert "\n" not in str(refusal.value)
+
+
 def test_weights_are_as_uncertain_as_the_labels_leave_them() -> None:
     X, y = clouds(120)
     learned = SemiSupervisedSDGMClassifier(random_state=0).fit(X, hidden(y, 8)).estimator_

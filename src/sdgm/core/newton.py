@@ -65,6 +65,7 @@ def newton_system(
     r_from: Mixture | None,
     *,
     observed: bool = False,
+    robust: bool = False,
 ) -> System:
     """Gradient and precision at a point, and the Newton step from it.
 
@@ -82,11 +83,15 @@ def newton_system(
         Step with the observed information, where it is positive definite, instead of the complete
         one: Newton's method proper on the log likelihood, without the slow tail of EM. Not with
         many coordinates and fewer rows.
+    robust : bool
+        Whether to go far to factorise the precision: where there is no other point to turn to.
     """
     few_rows = len(rows) < len(theta)
     if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
         fit, grad, Gt, P_cm = row_space_derivatives(rows, mixture, r_from, whitening)
-        precision: Precision = RowSpacePrecision.from_rows(Gt, P_cm, whitening.coordinates)
+        precision: Precision = RowSpacePrecision.from_rows(
+            Gt, P_cm, whitening.coordinates, robust=robust
+        )
         grad -= theta
         direction = precision.solve(grad)
     else:
@@ -129,7 +134,7 @@ def maximize_over_w(
     steps : int
     """
     complete = r_from is not None or rows.r0 is not None
-    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed, robust=True)
     for steps in range(1, max_steps + 1):
         before = log_posterior(here.fit, here.theta, complete=complete)
         # the longest of the steps 1, 1/2, 1/4, ... that does not lower the objective

@@ -38,6 +38,7 @@ from sdgm.core.reference import (
     dense_model,
     fixed_kernels,
     kernel_factor,
+    without_constants,
 )
 
 # how long labels spread along the graph
@@ -101,6 +102,7 @@ def fit_partly_labelled(
         Sample weights.
     labelled : (N,) array of bool
     """
+    X = without_constants(X)
     y = np.where(labelled, y, 0)
     s_labels = np.where(labelled, s, 0.0)
     models = [

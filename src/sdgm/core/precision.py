@@ -127,9 +127,12 @@ class RowSpacePrecision:
 
     @classmethod
     def from_rows(
-        cls, Gt: FloatArray, P: FloatArray, coordinates: Sequence[slice]
+        cls, Gt: FloatArray, P: FloatArray, coordinates: Sequence[slice], *, robust: bool = False
     ) -> RowSpacePrecision:
-        """Factorise, from whitened columns (m, N) times the root of s, and P(c, m | x), (K, N)."""
+        """Factorise, from whitened columns (m, N) times the root of s, and P(c, m | x), (K, N).
+
+        With ``robust`` the matrices of single components may need something on their diagonal.
+        """
         blocks = []
         S = np.zeros((Gt.shape[1],) * 2, order="F")
         for where, p in zip(coordinates, P, strict=True):
@@ -137,7 +140,7 @@ class RowSpacePrecision:
                 continue
             Ut = Gt[where] * p
             C = Ut @ Gt[where].T
-            L = precision_cholesky(C)
+            L = robust_precision_cholesky(C) if robust else precision_cholesky(C)
             if L is None:
                 raise trouble(C)
             half, _ = lapack.dtrtrs(L, Ut, lower=1)

@@ -117,6 +117,7 @@ def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
     s : (N,) array
         Sample weights.
     """
+    X = without_constants(X)
     models = [dense_model(name, kernel, X, y, s) for name, kernel in fixed_kernels(X.shape[1])]
     models += rbf_models(X, y, s)
     models.sort(key=lambda model: -model.score)
@@ -130,6 +131,12 @@ def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
     )
     P_c = np.sum([a * model.P_c for a, model in zip(share, everything, strict=True)], axis=0)
     return Reference(models, float(share[len(models) :].sum()), P_c)
+
+
+def without_constants(X: FloatArray) -> FloatArray:
+    """The columns that vary, one at least: others would only count as inputs, in scales and BIC."""
+    varies = np.ptp(X, axis=0) > 0.0
+    return X[:, varies] if varies.any() else X[:, :1]
 
 
 def stacked_shares(log_left_out: FloatArray, s: FloatArray, log_prior: FloatArray) -> FloatArray:

@@ -22,12 +22,14 @@ def next_shared_alpha(
     The prior of a column's weights has one precision, and MacKay's update sums over them:
     ``alpha_h <- sum_k gamma_kh / sum_k w_kh^2``. A column leaves as a whole.
     """
+    remove = np.zeros(len(w), dtype=bool)
+    if not options.learn_alpha:
+        return state.alpha, remove
     _, group = np.unique(state.column, return_inverse=True)
     squared: FloatArray = np.bincount(group, w * w).astype(np.float64)
     determined: FloatArray = np.bincount(group, gamma).astype(np.float64)
     alpha = updated_alpha(determined, np.sqrt(squared))[group]
     evidence = evidence_of_columns(state.alpha, w, gamma, group)
-    remove = np.zeros(len(w), dtype=bool)
     if has_few_weights(state, options) and gain <= options.newton_tol:
         least = int(evidence.argmin())
         if evidence[least] < options.min_evidence:

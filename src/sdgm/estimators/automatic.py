@@ -8,8 +8,9 @@
    reference is below `FAITHFUL` decides, by the fewest stored numbers; with none, the smallest
    divergence of all.
 
-No label is looked at after the first step, and nothing is cross-validated: a sparse model can only
-lose what the reference knows, and the divergence says how much.
+A richer round that comes no closer ends the search where it was close already. Labels enter through
+the reference alone, and nothing is cross-validated: a sparse model can only lose what the reference
+knows, and the divergence says how much.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ WORTH_MORE = 0.9
 NEARLY = 3.0
 # frequency that a row's own label has at least, lest a rare class be lost
 OWN_FREQUENCY = 1e-6
+# components times columns beyond which larger candidates are left out: with dozens of classes they
+# would take minutes each
+MAX_COORDINATES = 8_000
 # above this many rows labels are learned as they are: there are enough of them
 MAX_ROWS = 10_000
 

@@ -177,7 +177,9 @@ class BaseSDGM(
 
     def _fit_sample(self, sample: Sample, classes: np.ndarray[Any, Any]) -> None:
         """Learn from distinct rows with frequencies of the classes, settings as they are."""
-        options = replace(self._options(), few_weights=FEW_WEIGHTS)
+        options = self._options()
+        if options.few_weights:  # zero with a ridge prior, and the paper's way
+            options = replace(options, few_weights=FEW_WEIGHTS)
         self.chosen_, self.candidates_ = {}, []
         self.classes_, self.n_features_in_ = classes, sample.X.shape[1]
         n_components = components_per_class(self._setting("n_components"), classes)
@@ -327,7 +329,7 @@ class BaseSDGM(
 
     def _previous_state(self, problem: Problem, columns: Columns) -> State | None:
         """The state of the last fit, in the columns of this one, if it is to be gone on from."""
-        if not (self.warm_start and hasattr(self, "_state")):
+        if not self._goes_on():
             return None
         classes, columns_key = self._state_key
         if not np.array_equal(classes, self.classes_):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +20,9 @@ from sdgm.estimators.parameters import boolean, positive_number
 from sdgm.estimators.preparation import require_memory
 from sdgm.estimators.problem import Columns, Problem
 
-# components times columns up to which all rows are candidates when a reference is learned, and the
-# fewest that are left beyond
-MAX_COORDINATES = 4_000
+# components times columns up to which all rows can become relevance vectors when a reference is
+# learned, and how many can at least
+MAX_SPREAD = 4_000
 MIN_CANDIDATES = 100
 # settings that are compared before the first of them can be chosen
 FIRST_ROUND = 3
@@ -293,9 +294,9 @@ class KernelSDGMClassifier(BaseSDGM):
         if problem.options.merge_rows:
             new[1:] = (X[1:] != X[:-1]).any(axis=1)
         candidates, user_rows = X[new], problem.first_user_row[new]
-        spread = spread_candidates(kernel, candidates, problem)
         with np.errstate(over="ignore", invalid="ignore"):
             self._require_column_memory(kernel, candidates)
+            spread = spread_candidates(kernel, candidates, problem)
             if spread is None:
                 design = kernel_design(kernel, candidates).at_rows(np.cumsum(new) - 1)
             else:
@@ -346,7 +347,7 @@ class KernelSDGMClassifier(BaseSDGM):
                 raise ValueError(
                     f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}."
                 )
-            if self.warm_start and hasattr(self, "_state"):
+            if self._goes_on():
                 return self.gamma_  # the weights of the last fit are for this scale
             X, share = problem.X, problem.s / problem.s.sum()
             total = float((share @ (X - share @ X) ** 2).sum())
@@ -396,6 +397,7 @@ class KernelSDGMClassifier(BaseSDGM):
         if self._chooses("kernel"):
             kernels = (KernelName.RBF.value, KernelName.POLY.value)
         # more components of an rbf kernel add little to what one can say
+        n_columns = comb(self.n_features_in_ + int(self.degree), int(self.degree))
         pairs = [(kernel, numbers[0]) for kernel in kernels]
         pairs += [(kernels[-1], n_components) for n_components in numbers[1:]]
         settings = [
@@ -404,7 +406,8 @@ class KernelSDGMClassifier(BaseSDGM):
                 "n_components": n_components,
                 "gamma": self._reference_gamma(kernel, reference),
             }
-            for kernel, n_components in pairs
+            for i, (kernel, n_components) in enumerate(pairs)
+            if i < len(kernels) or self._is_affordable(n_components, n_columns, reference)
         ]
         # two quadratic components often say with fewer numbers what one rbf component can say
         yield settings[:FIRST_ROUND]
@@ -429,11 +432,13 @@ def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) 
     With labels all rows can. A reference is smooth, and rows that lie apart, as the pivots of a
     Cholesky factorisation do, can say what all of them could. None for all.
     """
+    if problem.y.ndim == 1:
+        return None
     diagonal = kernel.diagonal(candidates)
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
     n_components = int(problem.n_components.sum())
-    if problem.y.ndim == 1 or diagonal is None or n_components * rank <= MAX_COORDINATES:
+    if diagonal is None or n_components * rank <= MAX_SPREAD:
         return None
-    n_kept = max(MAX_COORDINATES // n_components, MIN_CANDIDATES)
+    n_kept = max(MAX_SPREAD // n_components, MIN_CANDIDATES)
     return np.sort(pivoted_cholesky(kernel, candidates, diagonal, max_rank=n_kept)[1])

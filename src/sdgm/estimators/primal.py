@@ -235,10 +235,12 @@ class SDGMClassifier(BaseSDGM):
         numbers: tuple[Any, ...] = (self._setting("n_components"),)
         if self._chooses("n_components"):
             numbers = AUTO_COMPONENTS
-        for covariance_type in types:
-            yield [{"covariance_type": covariance_type, "n_components": numbers[0]}]
-        for n_components in numbers[1:]:
-            yield [{"covariance_type": types[-1], "n_components": n_components}]
+        pairs = [(covariance_type, numbers[0]) for covariance_type in types]
+        pairs += [(types[-1], n_components) for n_components in numbers[1:]]
+        for i, (covariance_type, n_components) in enumerate(pairs):
+            n_columns = n_monomials(self.n_features_in_, covariance_type)
+            if i == 0 or self._is_affordable(n_components, n_columns, reference):
+                yield [{"covariance_type": covariance_type, "n_components": n_components}]
 
     def _take_over(self, model: Any, user_rows: IntArray) -> None:
         self.terms_ = self._names(self._basis)

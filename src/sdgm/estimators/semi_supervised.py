@@ -299,6 +299,11 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self, estimator: Any, rows: PartlyLabelledRows, reference: PartlyLabelledReference
     ) -> None:
         """The smallest model of the wrapped kind that says what the reference says."""
+        if not isinstance(estimator.init, str):
+            raise ValueError(
+                "init of the estimator must be a name where some rows have no label: each row is "
+                "learned with frequencies of all classes; try 'kmeans'."
+            )
         labelled = rows.labelled
         y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
         plain = clone(estimator).set_params(

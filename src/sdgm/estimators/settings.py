@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import clone
@@ -15,6 +16,7 @@ from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reference import MAX_RANK, Reference, fit_reference
 from sdgm.core.state import Stop
 from sdgm.estimators.automatic import (
+    MAX_COORDINATES,
     MAX_ROWS,
     Candidate,
     choose,
@@ -70,6 +72,12 @@ class OpenSettingsMixin:
         """Whether a setting is to be chosen: it is "auto", or all of them are left open."""
         values = [getattr(self, each) for each in self._fixed_settings]
         return is_auto(getattr(self, name)) or all(value is None for value in values)
+
+    def _is_affordable(self, n_components: Any, n_columns: int, reference: Reference) -> bool:
+        """Whether a candidate with so many columns is small enough to be tried."""
+        n_rows, n_classes = reference.P_c.shape
+        per_class = int(n_components) if isinstance(n_components, Integral) else 1
+        return n_classes * per_class * min(n_rows, n_columns) <= MAX_COORDINATES
 
     @abstractmethod
     def _is_precomputed(self) -> bool: ...
