@@ -124,7 +124,7 @@ class Stub(BaseEstimator):
         self.divergence = divergence
         self.n_weights = n_weights
 
-    def _fit_sample(self, sample: Sample, classes: Any) -> None:
+    def _fit_sample(self, sample: Sample, classes: Any, data: Any, context: Any) -> None:
         self.calls.append((self.n_weights, float(sample.s.mean())))
         self.stop_reason_ = "converged"
         self.n_active_weights_ = self.n_weights

@@ -256,8 +256,8 @@ def test_the_order_of_the_classes_does_not_matter(
     X, y = problem
     C = y.max() + 1
     a, b = fitted(model, X, y), fitted(model, X, C - 1 - y)
-    # the sums over classes are added in another order
-    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X)[:, ::-1], rtol=0, atol=1e-5)
+    # the sums over classes are added in another order, and learning ends within its tolerance
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X)[:, ::-1], rtol=0, atol=1e-4)
     assert a.n_active_weights_ == b.n_active_weights_
 
 

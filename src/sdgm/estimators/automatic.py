@@ -97,6 +97,7 @@ def choose(
     classes: np.ndarray[Any, Any],
     max_weights: int | None = None,
     divergence_within: Callable[[Any, int, Sample], float] | None = None,
+    callbacks: tuple[dict[str, Any], Any] = ({}, None),
 ) -> tuple[Any, list[Candidate], Sample]:
     """The smallest model that is true to the reference.
 
@@ -116,6 +117,8 @@ def choose(
     divergence_within : callable, optional
         Divergence that a model has once it is, given the number and the rows; where the choice is
         larger than allowed, the smallest decides.
+    callbacks : (dict, context)
+        What scikit-learn's callbacks are told of every fit, and in which context.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def choose(
     for parameters_of_round in rounds:
         for parameters in parameters_of_round:
             try:
-                model = fitted(estimator, parameters, learned, classes)
+                model = fitted(estimator, parameters, learned, classes, callbacks)
                 candidate = judged(model, parameters, estimator._replicates, X, s, reference)
                 tried.append((candidate, model))
             except (NumericalTrouble, MemoryError) as error:
@@ -156,7 +159,11 @@ def choose(
 
 
 def fitted(
-    estimator: Any, parameters: dict[str, Any], learned: Sample, classes: np.ndarray[Any, Any]
+    estimator: Any,
+    parameters: dict[str, Any],
+    learned: Sample,
+    classes: np.ndarray[Any, Any],
+    callbacks: tuple[dict[str, Any], Any] = ({}, None),
 ) -> Any:
     """A clone that learned from the reference, perhaps up to an interrupt."""
     # some estimators have fixed values in place of parameters
@@ -167,7 +174,7 @@ def fitted(
         for category in (ConvergenceWarning, ComponentsReducedWarning, NumericalTroubleWarning):
             warnings.simplefilter("ignore", category)
         try:
-            model._fit_sample(learned, classes)
+            model._fit_sample(learned, classes, *callbacks)
         except KeyboardInterrupt:
             if not hasattr(model, "stop_reason_"):  # nothing is there yet
                 raise

@@ -126,16 +126,20 @@ class BaseSDGM(
         self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
         return self
 
-    def _learn(self, problem: Problem, data: dict[str, Any]) -> None:
-        """Learn with the settings as they are; callbacks are told of data, if there are any."""
+    def _learn(self, problem: Problem, data: dict[str, Any], context: Any = None) -> None:
+        """Learn with the settings as they are.
+
+        ``data`` is what scikit-learn's callbacks are told; within a larger fit they have its
+        ``context``.
+        """
         columns = self._make_columns(problem)
         self._require_newton_memory(columns.design, problem.n_components)
         newton_size = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
         work = len(problem.y) * newton_size**2
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
-        context = None
-        if data and hasattr(self, "_skl_callbacks"):
+        is_own_task = context is None and hasattr(self, "_skl_callbacks")
+        if is_own_task:
             context = self._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self, **data)
 
@@ -168,14 +172,16 @@ class BaseSDGM(
         interrupted = any(result.stop is Stop.INTERRUPTED for result in results)
         if self.max_weights is not None and not interrupted:
             keep_to_budget(self, self.max_weights, problem.sample, problem.sample)
-        if context is not None:
+        if is_own_task:
             context.call_on_fit_task_end(estimator=self, **data)
         if interrupted:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         warn_about(best)
 
-    def _fit_sample(self, sample: Sample, classes: np.ndarray[Any, Any]) -> None:
+    def _fit_sample(
+        self, sample: Sample, classes: np.ndarray[Any, Any], data: Any = None, context: Any = None
+    ) -> None:
         """Learn from distinct rows with frequencies of the classes, settings as they are."""
         options = self._options()
         if options.few_weights:  # zero with a ridge prior, and the paper's way
@@ -195,7 +201,7 @@ class BaseSDGM(
             options,
             choice("init", self.init, Start),
         )
-        self._learn(problem, {})
+        self._learn(problem, data or {}, context)
 
     # --- from the user's table to a problem ---
 

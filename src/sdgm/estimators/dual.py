@@ -356,6 +356,12 @@ class KernelSDGMClassifier(BaseSDGM):
         self.gamma_ = positive_number("gamma", gamma)
         return self.gamma_
 
+    def _continues(self, problem: Problem) -> bool:
+        if not self._goes_on() or self._is_precomputed():
+            return self._goes_on()
+        rows = {row.tobytes() for row in problem.X}
+        return any(vector.tobytes() in rows for vector in self._basis.vectors)
+
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         basis = columns.basis
         if isinstance(basis, PrecomputedBasis):

@@ -309,6 +309,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         plain = clone(estimator).set_params(
             class_weight=None, warm_start=False, random_state=estimator._seeds()[0]
         )
+        plain.n_features_in_ = rows.X.shape[1]
         model, tried, _ = choose(
             plain, plain._rounds(reference), rows.X, y, rows.s, reference, self.classes_
         )

@@ -92,6 +92,10 @@ class OpenSettingsMixin:
         """Whether this fit starts from the last one."""
         return bool(self.warm_start) and hasattr(self, "_state")
 
+    def _continues(self, problem: Problem) -> bool:
+        """Whether this fit starts from the last one, and finds something of it in its rows."""
+        return self._goes_on()
+
     def _is_automatic(self, problem: Problem) -> bool:
         """Whether settings are to be chosen: all were left open, or one was said to be "auto"."""
         values = [getattr(self, name) for name in self._fixed_settings]
@@ -108,7 +112,7 @@ class OpenSettingsMixin:
                 "settings can be 'auto' only with prior='ard', preset='fast', standardised inputs, "
                 "a named init and a named kernel; give numbers, or leave these at their defaults."
             )
-        return wanted and possible and not self._goes_on() and len(problem.y) <= MAX_ROWS
+        return wanted and possible and len(problem.y) <= MAX_ROWS and not self._continues(problem)
 
     def _reference(self, problem: Problem) -> Reference | None:
         """The dense model to learn from; None if settings are not to be chosen, or it fails."""
@@ -145,6 +149,7 @@ class OpenSettingsMixin:
             self.classes_,
             self.max_weights,
             divergence_within,
+            (data, context),
         )
         own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
         self.__dict__.update({k: v for k, v in vars(model).items() if k not in own})
