@@ -70,7 +70,7 @@ def has_few_weights(state: State, options: Options) -> bool:
 
 
 def hastened(before: FloatArray, after: FloatArray, ratio: FloatArray) -> FloatArray:
-    """The alphas after an update, further along where the best alpha is infinite anyway."""
+    """The alphas after an update, further along where the best alpha is infinite: ratio < 1."""
     growth = np.maximum(after / before, 1.0)
     with np.errstate(over="ignore"):
         return np.where(ratio < 1.0, after * growth ** (HASTE - 1.0), after)

@@ -7,7 +7,7 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.evidence import updated_alpha
 from sdgm.core.options import Options
-from sdgm.core.pruning import HASTE, has_few_weights
+from sdgm.core.pruning import has_few_weights, hastened
 from sdgm.core.state import State
 
 # least part of a weight's prior variance that is left, to take the logarithm of
@@ -35,9 +35,7 @@ def next_shared_alpha(
         if evidence[least] < options.min_evidence:
             remove = group == least  # others may stand in for it: one at a time
     elif options.few_weights:
-        growth = np.maximum(alpha / state.alpha, 1.0)
-        with np.errstate(over="ignore"):
-            alpha = np.where(evidence[group] < 0.0, alpha * growth ** (HASTE - 1.0), alpha)
+        alpha = hastened(state.alpha, alpha, np.where(evidence[group] < 0.0, 0.0, 1.0))
     remove |= alpha > options.alpha_cap
     return np.clip(alpha, options.alpha_floor, options.alpha_cap), remove
 
