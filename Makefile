@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all lint format bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,8 +41,13 @@ format: $(VENV)/.installed-test  ## format the code and apply the linter's safe 
 bench: $(VENV)/.installed-bench  ## set up, then time sdgm against its peers
 	$(BIN)/python -m benchmarks
 
+# The theme's notice about its successor is no warning about these pages.
+docs: $(VENV)/.installed-docs  ## set up, then build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 clean:  ## remove .venv, caches and builds
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, done once: a stamp file in .venv stands for each set of installed packages.
@@ -58,9 +63,13 @@ $(VENV)/.installed-demo: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,dev]'
+	$(PIP_INSTALL) -e '.[cli,plot,torch,export,dev]'
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-bench: $(VENV)/.created pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e '.[cli,plot,torch,bench]'
+	@touch $(VENV)/.installed-demo $@
+
+$(VENV)/.installed-docs: $(VENV)/.created pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[cli,plot,torch,docs]'
 	@touch $(VENV)/.installed-demo $@
