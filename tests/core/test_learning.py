@@ -123,7 +123,7 @@ def test_rows_in_blocks_give_the_same_result_as_all_at_once(
     whole = given.learn()
     monkeypatch.setattr(rows_module, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", n_rows)
-    assert sum(1 for _ in given.rows.blocks(6)) > 1
+    assert rows_module.block_size(6) < len(given.rows)
     blocks = given.learn()
     assert blocks.stop == whole.stop
     for one, other in zip(blocks.records, whole.records, strict=True):
@@ -208,6 +208,7 @@ def test_learning_leaves_its_arguments_alone() -> None:
         array
         for value in (given.rows, given.state)
         for array in (getattr(value, field.name) for field in fields(value))
+        if isinstance(array, np.ndarray)
     ]
     arrays.append(given.Rt)
     copies = [array.copy() for array in arrays]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core import rows as rows_module
 from sdgm.core.objective import derivatives_of_rows, fit_of_rows, mean_change_of_r
-from sdgm.core.rows import Rows
+from sdgm.core.rows import Rows, block_size
 from tests.reference.problems import FORMS, random_problem, random_responsibilities
 
 
@@ -33,12 +33,11 @@ def set_block_rows(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
 @given(N=st.integers(1, 40), n_rows=st.integers(1, 50), with_r0=st.booleans())
 def test_blocks_hold_every_row_once_and_in_order(N: int, n_rows: int, with_r0: bool) -> None:
     rows = numbered_rows(N, with_r0=with_r0)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        set_block_rows(monkeypatch, n_rows)
-        blocks = list(rows.blocks(width=1))
+    blocks = list(rows.blocks(n_rows))
     assert [len(block) for block in blocks[:-1]] == [n_rows] * (len(blocks) - 1)
     assert 1 <= len(blocks[-1]) <= n_rows
     for block in blocks:
+        assert block.first == block.y[0]
         np.testing.assert_array_equal(block.Z[:, 0], block.y)
         np.testing.assert_array_equal(block.s, block.y)
         assert (block.r0 is not None) == with_r0
@@ -60,11 +59,11 @@ def test_few_rows_are_one_block_that_is_not_copied() -> None:
 
 
 def test_wide_rows_come_in_short_blocks_and_narrow_ones_in_long_blocks_within_limits() -> None:
-    rows = numbered_rows(100_000, with_r0=False)
-    narrow, wide, widest = (len(next(rows.blocks(width))) for width in (0, 100, 10**9))
-    assert narrow == rows_module.MAX_BLOCK_ROWS
-    assert wide == rows_module.BLOCK_NUMBERS // 100
+    narrow, wide, widest = map(block_size, (0, 100, 10**9))
+    assert narrow == rows_module.CANONICAL_ROWS
+    assert rows_module.BLOCK_NUMBERS // 200 < wide <= rows_module.BLOCK_NUMBERS // 100
     assert widest == rows_module.MIN_BLOCK_ROWS
+    assert all(rows_module.CANONICAL_ROWS % size == 0 for size in (narrow, wide, widest))
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,29 @@ from sdgm.core.evidence import (
     well_determined,
 )
 from sdgm.core.newton import System, log_posterior, maximize_over_w
-from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows, mean_change_of_r
-from sdgm.core.options import Options
+from sdgm.core.objective import (
+    Mixture,
+    class_totals,
+    class_weights,
+    derivatives_of_rows,
+    fit_of_rows,
+    mean_change_of_r,
+)
+from sdgm.core.options import Options, Solver
 from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
 from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
-from sdgm.core.rows import Rows
+from sdgm.core.rows import RowSource
 from sdgm.core.sharing import next_shared_alpha
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.whitening import Whitening, whiten
 
 # Newton steps where w is to reach its mode; it takes five to ten
 MANY_STEPS = 50
+# coordinates up to which the whole Newton matrix costs little, products with it that conjugate
+# gradients take, and how much less work they must be to be worth an approximate evidence
+FULL_COORDINATES = 1_000
+PRODUCTS = 40
+BLOCKS_PAY = 4.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,7 @@ class Result:
 
 
 def learn(
-    rows: Rows,
+    rows: RowSource,
     Rt: FloatArray,
     state: State,
     options: Options,
@@ -51,7 +63,7 @@ def learn(
 
     Parameters
     ----------
-    rows : Rows
+    rows : RowSource
         Training rows in the coordinates of the design, with the responsibilities to start from.
     Rt : (H, p) array
         Transposed right factor of the design ``Phi = Z R``.
@@ -69,7 +81,7 @@ def learn(
         An interrupt from the keyboard ends learning with the state so far.
     """
     records: list[Record] = []
-    class_share = class_shares(rows.y, rows.s, options)
+    class_share = shares(class_totals(rows, state.n_classes), options)
     begin = perf_counter()
     if options.few_weights and state.n_components == 2:
         state = relative_to_one_component(state)
@@ -79,7 +91,7 @@ def learn(
                 records.append(describe_empty(iteration, rows, Rt, state, perf_counter() - begin))
                 return Result(state, records, Stop.EMPTY)
             whitening = whiten(Rt, state)
-            from_start = rows.r0 is not None
+            from_start = rows.has_start
             mode, newton_steps = settle_r_and_w(rows, whitening, state, options)
             rows = rows.started()
             w = whitening.to_w(mode.theta)
@@ -126,7 +138,7 @@ def learn(
 
 
 def settle_r_and_w(
-    rows: Rows, whitening: Whitening, state: State, options: Options
+    rows: RowSource, whitening: Whitening, state: State, options: Options
 ) -> tuple[System, int]:
     """The middle and the innermost loop: r and w, with alpha and pi held; also counts steps.
 
@@ -139,7 +151,8 @@ def settle_r_and_w(
     to_mode = has_few_weights(state, options) or not options.learn_alpha
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
-    many_steps = MANY_STEPS if to_mode or rows.r0 is not None else 0
+    many_steps = MANY_STEPS if to_mode or rows.has_start else 0
+    blocks = uses_blocks(len(rows), whitening, options)
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
@@ -151,7 +164,8 @@ def settle_r_and_w(
             max_steps=max(many_steps, options.max_newton),
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
-            observed=options.em_gradient and rows.r0 is None and to_mode and is_mixture,
+            observed=options.em_gradient and not rows.has_start and to_mode and is_mixture,
+            blocks=blocks,
         )
         total_steps += steps
         theta, mixture = mode.theta, mode.mixture
@@ -159,6 +173,20 @@ def settle_r_and_w(
             break
         rows = rows.started()
     return mode, total_steps
+
+
+def uses_blocks(n_rows: int, whitening: Whitening, options: Options) -> bool:
+    """Whether the diagonal blocks of Newton's matrix are to do in place of the whole."""
+    if options.solver is not Solver.AUTO:
+        return options.solver is Solver.BLOCK
+    p, m = whitening.L.shape
+    if m <= FULL_COORDINATES:
+        return False
+    sizes = np.diff(whitening.starts).astype(np.float64)
+    work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * p * len(sizes)) + (sizes**3).sum()
+    work_of_rows = n_rows * (sizes @ sizes + n_rows * m) + float(n_rows) ** 3
+    work_of_all = n_rows * float(m) ** 2 + float(m) ** 3
+    return BLOCKS_PAY * work_of_blocks < min(work_of_all, work_of_rows)
 
 
 def describe(
@@ -180,7 +208,7 @@ def describe(
 
 
 def describe_empty(
-    iteration: int, rows: Rows, Rt: FloatArray, state: State, seconds: float
+    iteration: int, rows: RowSource, Rt: FloatArray, state: State, seconds: float
 ) -> Record:
     """The record of a model without weights, which only knows pi."""
     V = np.zeros((Rt.shape[1], state.n_components))
@@ -205,16 +233,20 @@ def log_change(before: FloatArray, after: FloatArray) -> float:
 
 def class_shares(y: LabelArray, s: FloatArray, options: Options) -> FloatArray:
     """What pi sums to within each class: the class's share of the samples, or one: (C,)."""
-    total = s @ y if y.ndim == 2 else np.bincount(y, s)
+    return shares(class_weights(y, s), options)
+
+
+def shares(total: FloatArray, options: Options) -> FloatArray:
+    """`class_shares` from the summed weights of the classes."""
     return total / total.sum() if options.class_prior else np.ones(len(total))
 
 
-def current_r_sum(rows: Rows, mixture: Mixture) -> FloatArray:
+def current_r_sum(rows: RowSource, mixture: Mixture) -> FloatArray:
     """``sum s r`` with r from the mixture itself."""
     return fit_of_rows(rows, mixture, None).r_sum
 
 
-def laplace_covariance(rows: Rows, Rt: FloatArray, state: State) -> FloatArray:
+def laplace_covariance(rows: RowSource, Rt: FloatArray, state: State) -> FloatArray:
     """Posterior covariance Lambda of the weights of a state: (n_active, n_active)."""
     whitening = whiten(Rt, state)
     V = whitening.score_vectors(whitening.to_theta(state.w))

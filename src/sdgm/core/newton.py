@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
+from sdgm.core.block_precision import (
+    BlockPrecision,
+    block_derivatives,
+    conjugate_gradients,
+    curvature_product,
+)
 from sdgm.core.objective import Fit, Mixture, derivatives_of_rows, row_space_derivatives
 from sdgm.core.precision import (
     DensePrecision,
@@ -15,7 +22,7 @@ from sdgm.core.precision import (
     RowSpacePrecision,
     precision_cholesky,
 )
-from sdgm.core.rows import Rows
+from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
 
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
@@ -58,7 +65,7 @@ def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
 
 
 def newton_system(
-    rows: Rows,
+    rows: RowSource,
     whitening: Whitening,
     mixture: Mixture,
     theta: FloatArray,
@@ -66,6 +73,7 @@ def newton_system(
     *,
     observed: bool = False,
     robust: bool = False,
+    blocks: bool = False,
 ) -> System:
     """Gradient and precision at a point, and the Newton step from it.
 
@@ -85,30 +93,85 @@ def newton_system(
         many coordinates and fewer rows.
     robust : bool
         Whether to go far to factorise the precision: where there is no other point to turn to.
+    blocks : bool
+        Whether to do with the diagonal blocks of the precision, and conjugate gradients.
     """
-    few_rows = len(rows) < len(theta)
-    if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
-        fit, grad, Gt, P_cm = row_space_derivatives(rows, mixture, r_from, whitening)
-        precision: Precision = RowSpacePrecision.from_rows(
-            Gt, P_cm, whitening.coordinates, robust=robust
+    few_rows = isinstance(rows, Rows) and len(rows) < len(theta)
+    if blocks:
+        fit, grad, precision, direction = block_step(
+            rows, whitening, mixture, theta, r_from, observed, robust
         )
-        grad -= theta
-        direction = precision.solve(grad)
+    elif few_rows and not (observed and len(theta) <= MAX_OBSERVED):
+        assert isinstance(rows, Rows)
+        fit, grad, precision, direction = row_space_step(
+            rows, whitening, mixture, theta, r_from, robust
+        )
     else:
-        here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
-        fit, grad = here.fit, here.grad - theta
-        precision = DensePrecision.from_curvature(here.curvature)
-        factor = None if here.missing is None else precision_cholesky(here.curvature - here.missing)
-        if factor is None:
-            direction = precision.solve(grad)
-        else:
-            direction, _ = lapack.dpotrs(factor, grad, lower=1)
+        fit, grad, precision, direction = dense_step(
+            rows, whitening, mixture, theta, r_from, observed
+        )
     gain = 0.5 * float(grad @ direction)
     return System(theta, mixture, fit, precision, direction, gain)
 
 
-def maximize_over_w(
+# fit, gradient with the prior's, precision, direction
+Step = tuple[Fit, FloatArray, Precision, FloatArray]
+
+
+def dense_step(
+    rows: RowSource,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None,
+    observed: bool,
+) -> Step:
+    """The whole precision, factorised."""
+    here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
+    grad = here.grad - theta
+    precision = DensePrecision.from_curvature(here.curvature)
+    factor = None if here.missing is None else precision_cholesky(here.curvature - here.missing)
+    if factor is None:
+        return here.fit, grad, precision, precision.solve(grad)
+    direction, _ = lapack.dpotrs(factor, grad, lower=1)
+    return here.fit, grad, precision, direction
+
+
+def row_space_step(
     rows: Rows,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None,
+    robust: bool,
+) -> Step:
+    """The same by a matrix of N x N numbers, where there are fewer rows than coordinates."""
+    fit, grad, Gt, P_cm = row_space_derivatives(rows, mixture, r_from, whitening)
+    precision = RowSpacePrecision.from_rows(Gt, P_cm, whitening.coordinates, robust=robust)
+    grad -= theta
+    return fit, grad, precision, precision.solve(grad)
+
+
+def block_step(
+    rows: RowSource,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None,
+    observed: bool,
+    robust: bool,
+) -> Step:
+    """Diagonal blocks of the precision, and the direction by conjugate gradients."""
+    here = block_derivatives(rows, mixture, r_from, whitening)
+    grad = here.grad - theta
+    coordinates = whitening.coordinates
+    precision = BlockPrecision.from_blocks(coordinates, here.blocks, robust=robust)
+    product = curvature_product(rows, mixture, whitening, observed=observed)
+    return here.fit, grad, precision, conjugate_gradients(product, grad, precision)
+
+
+def maximize_over_w(
+    rows: RowSource,
     whitening: Whitening,
     mixture: Mixture,
     theta: FloatArray,
@@ -117,12 +180,13 @@ def maximize_over_w(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
+    blocks: bool = False,
 ) -> tuple[System, int]:
     """Climb the log posterior over the weights from ``theta``, by at least one step.
 
     Parameters
     ----------
-    rows, whitening, mixture, theta, r_from, observed
+    rows, whitening, mixture, theta, r_from, observed, blocks
         As in `newton_system`.
     max_steps : int
     tol : float
@@ -133,8 +197,9 @@ def maximize_over_w(
     end : System
     steps : int
     """
-    complete = r_from is not None or rows.r0 is not None
-    here = newton_system(rows, whitening, mixture, theta, r_from, observed=observed, robust=True)
+    complete = r_from is not None or rows.has_start
+    system = partial(newton_system, rows, whitening, observed=observed, blocks=blocks)
+    here = system(mixture, theta, r_from, robust=True)
     for steps in range(1, max_steps + 1):
         before = log_posterior(here.fit, here.theta, complete=complete)
         # the longest of the steps 1, 1/2, 1/4, ... that does not lower the objective
@@ -142,7 +207,7 @@ def maximize_over_w(
             theta = here.theta + 0.5**halvings * here.direction
             mixture = here.mixture.at(whitening.score_vectors(theta))
             try:
-                there = newton_system(rows, whitening, mixture, theta, r_from, observed=observed)
+                there = system(mixture, theta, r_from)
             except NumericalTrouble:  # too far for the scores to be numbers
                 continue
             after = log_posterior(there.fit, theta, complete=complete)

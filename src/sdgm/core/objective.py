@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.posterior import row_posterior, scores
-from sdgm.core.rows import Rows
+from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
 
 
@@ -87,7 +87,7 @@ class Derivatives:
         )
 
 
-def _block(
+def block_posteriors(
     rows: Rows, mixture: Mixture, r_from: Mixture | None
 ) -> tuple[FloatArray, FloatArray, Fit]:
     """P(c, m | x), r and the fit of a block, the first two as (K, N).
@@ -112,14 +112,14 @@ def _responsibilities(rows: Rows, mixture: Mixture | None) -> FloatArray:
     return row_posterior(logits, rows.y, mixture.component_class).r
 
 
-def fit_of_rows(rows: Rows, mixture: Mixture, r_from: Mixture | None) -> Fit:
+def fit_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Fit:
     """Log likelihood, J and sums of r over all rows."""
     K = len(mixture.log_pi)
-    return rows.total(lambda block: _block(block, mixture, r_from)[2], K)
+    return rows.total(lambda block: block_posteriors(block, mixture, r_from)[2], K)
 
 
 def derivatives_of_rows(
-    rows: Rows,
+    rows: RowSource,
     mixture: Mixture,
     r_from: Mixture | None,
     whitening: Whitening,
@@ -130,7 +130,7 @@ def derivatives_of_rows(
     L = whitening.L
 
     def of_block(block: Rows) -> Derivatives:
-        P_cm, r, fit = _block(block, mixture, r_from)
+        P_cm, r, fit = block_posteriors(block, mixture, r_from)
         # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
         grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
         grad = (L * grad_V.T[:, whitening.component]).sum(axis=0)
@@ -158,7 +158,7 @@ def row_space_derivatives(
         Whitened columns, transposed, times the root of the sample weights.
     P_cm : (K, N) array
     """
-    P_cm, r, fit = _block(rows, mixture, r_from)
+    P_cm, r, fit = block_posteriors(rows, mixture, r_from)
     Gt = whitening.L.T @ rows.Z.T  # (m, N)
     residual = rows.weighted(r - P_cm)  # (K, N)
     grad = np.concatenate([Gt[k] @ e for k, e in zip(whitening.coordinates, residual, strict=True)])
@@ -217,21 +217,27 @@ def missing_information(
     return result
 
 
-@dataclass(frozen=True)
-class _Change:
-    r: float
-
-    def __add__(self, other: _Change) -> _Change:
-        return _Change(self.r + other.r)
-
-
-def mean_change_of_r(rows: Rows, before: Mixture, after: Mixture) -> float:
+def mean_change_of_r(rows: RowSource, before: Mixture, after: Mixture) -> float:
     """Mean absolute change of the responsibilities, over all rows and components."""
 
-    def of_block(block: Rows) -> _Change:
+    def change_and_weight(block: Rows) -> FloatArray:
         logits = scores(block.Z, after.V, after.log_pi)
         r = row_posterior(logits, block.y, after.component_class).r
-        return _Change(float((block.s @ np.abs(r - _responsibilities(block, before))).sum()))
+        change = (block.s @ np.abs(r - _responsibilities(block, before))).sum()
+        return np.array([change, block.s.sum()])
 
     K = len(after.log_pi)
-    return rows.total(of_block, K).r / (rows.s.sum() * K)
+    change, weight = rows.total(change_and_weight, K)
+    return float(change / (weight * K))
+
+
+def class_totals(rows: RowSource, n_classes: int) -> FloatArray:
+    """Summed weights of the samples of each class: (C,)."""
+    return rows.total(lambda block: class_weights(block.y, block.s, n_classes), n_classes)
+
+
+def class_weights(y: LabelArray, s: FloatArray, n_classes: int = 0) -> FloatArray:
+    """Summed weights of samples by class, from labels or frequencies of the classes: (C,)."""
+    if y.ndim == 2:
+        return s @ y
+    return np.bincount(y, s, minlength=n_classes).astype(np.float64)

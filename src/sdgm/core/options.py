@@ -13,6 +13,14 @@ class Preset(StrEnum):
     PAPER = "paper"
 
 
+class Solver(StrEnum):
+    """How Newton's matrix is dealt with."""
+
+    AUTO = "auto"
+    FULL = "full"
+    BLOCK = "block"
+
+
 @dataclass(frozen=True)
 class Options:
     """How Algorithm 1 is run.
@@ -57,6 +65,8 @@ class Options:
         False keeps alpha fixed: a ridge prior, no pruning.
     share_columns : bool
         Whether a column has one alpha for all components, so that it stays or leaves as a whole.
+    solver : Solver
+        The whole Newton matrix, or its diagonal blocks, or whichever takes less work.
     merge_rows : bool
         Whether identical rows are one row, and one candidate column in the dual form.
     scale_columns : bool
@@ -86,6 +96,7 @@ class Options:
     standardize: bool
     learn_alpha: bool = True
     share_columns: bool = False
+    solver: Solver = Solver.AUTO
 
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when

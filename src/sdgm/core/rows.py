@@ -1,10 +1,16 @@
-"""The training rows, visited block by block: the one place that touches all N samples."""
+"""The training rows, visited block by block: the one seam between learning and the samples.
+
+All that learning asks of N samples is a sum over rows. A sum is added up in a fixed order: within
+canonical blocks of `CANONICAL_ROWS` rows, over the blocks of a group, over the groups. So where the
+rows are kept, in which chunks, and by whom they are added changes nothing, not even by rounding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -20,15 +26,36 @@ class Summable(Protocol):
 
 S = TypeVar("S", bound=Summable)
 
-# numbers in a working array of a block: small enough for the cache and for any machine
+# rows of a block that is always summed as a whole, and blocks of a group
+CANONICAL_ROWS = 16_384
+GROUP_BLOCKS = 16
+# numbers in a working array: small enough for the cache and for any machine
 BLOCK_NUMBERS = 1 << 18
-MAX_BLOCK_ROWS = 16_384
 MIN_BLOCK_ROWS = 256
+
+
+class RowSource(Protocol):
+    """Training rows, wherever they are."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def has_start(self) -> bool:
+        """Whether the rows carry responsibilities to start from."""
+        ...
+
+    def started(self) -> RowSource:
+        """The same rows without the responsibilities of the start."""
+        ...
+
+    def total(self, statistic: Callable[[Rows], S], width: int) -> S:
+        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        ...
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Training rows in the coordinates of the design.
+    """Rows in memory, in the coordinates of the design: all of them, or a block.
 
     Attributes
     ----------
@@ -40,15 +67,23 @@ class Rows:
         Sample weights.
     r0 : (N, K) array or None
         Responsibilities to start from; None once the model itself gives them.
+    first : int
+        Number of the first row, where this is a block.
     """
 
     Z: FloatArray
     y: LabelArray
     s: FloatArray
     r0: FloatArray | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def has_start(self) -> bool:
+        """Whether the rows carry responsibilities to start from."""
+        return self.r0 is not None
 
     @cached_property
     def is_unweighted(self) -> bool:
@@ -63,28 +98,50 @@ class Rows:
         """``a`` times the root of s along its last axis."""
         return a if self.is_unweighted else a * np.sqrt(self.s)
 
-    def block_size(self, width: int) -> int:
-        """Rows per block, when a row needs ``width`` numbers at work."""
-        return min(max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
-
-    def blocks(self, width: int) -> Iterator[Rows]:
-        """Blocks of rows, in a fixed order."""
-        size = self.block_size(width)
+    def blocks(self, size: int) -> Iterator[Rows]:
+        """Blocks of ``size`` rows, in order."""
         for first in range(0, len(self), size):
             rows = slice(first, first + size)
             r0 = None if self.r0 is None else self.r0[rows]
-            yield Rows(self.Z[rows], self.y[rows], self.s[rows], r0)
+            yield Rows(self.Z[rows], self.y[rows], self.s[rows], r0, self.first + first)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all blocks."""
-        if len(self) <= self.block_size(width):
-            return statistic(self)
-        blocks = self.blocks(width)
-        result = statistic(next(blocks))
-        for block in blocks:
-            result = result + statistic(block)
-        return result
+        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        if len(self) <= CANONICAL_ROWS:
+            return block_total(self, statistic, width)
+        blocks = self.blocks(CANONICAL_ROWS)
+        return grouped_sum(block_total(block, statistic, width) for block in blocks)
 
     def started(self) -> Rows:
         """The same rows without the responsibilities of the start."""
         return self if self.r0 is None else replace(self, r0=None)
+
+
+def block_size(width: int) -> int:
+    """Rows that are worked on at once, when a row needs ``width`` numbers.
+
+    Powers of two, so that canonical blocks are whole numbers of them.
+    """
+    n_rows = max(BLOCK_NUMBERS // max(width, 1), MIN_BLOCK_ROWS)
+    return min(1 << (n_rows.bit_length() - 1), CANONICAL_ROWS)
+
+
+def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
+    """Sum of a statistic over a canonical block, in parts that fit the cache."""
+    size = block_size(width)
+    if len(block) <= size:
+        return statistic(block)
+    return reduce(add, map(statistic, block.blocks(size)))
+
+
+def grouped_sum(totals: Iterable[S]) -> S:
+    """Sum of the totals of canonical blocks, in their order: group by group."""
+    groups: list[S] = []
+    for i, total in enumerate(totals):
+        if i % GROUP_BLOCKS:
+            groups[-1] = groups[-1] + total
+        else:
+            groups.append(total)
+            if len(groups) == 3:  # no more than the sum, a group and the next one are kept
+                groups[:2] = [groups[0] + groups[1]]
+    return reduce(add, groups)

@@ -42,6 +42,10 @@ class State:
         return len(self.pi)
 
     @property
+    def n_classes(self) -> int:
+        return int(self.component_class[-1]) + 1
+
+    @property
     def n_weights(self) -> int:
         return len(self.w)
 

@@ -1,0 +1,88 @@
+"""Sums over rows that are not all in memory: blocks that are read when they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from sdgm._typing import FloatArray
+from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, block_total, grouped_sum
+
+
+@dataclass(frozen=True)
+class BlockedRows:
+    """Rows that come in canonical blocks, from a function that reads or makes them.
+
+    Attributes
+    ----------
+    n_rows : int
+    read : callable
+        ``read(i)`` returns canonical block i.
+    n_threads : int
+        Threads that work on blocks side by side; each should have BLAS to itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z, y = np.ones((40_000, 1)), np.zeros(40_000, dtype=int)
+    >>> rows = BlockedRows.of(Rows(Z, y, np.ones(40_000)), n_threads=2)
+    >>> rows.n_blocks, rows.total(lambda block: block.Z.sum(axis=0), width=1)
+    (3, array([40000.]))
+    """
+
+    n_rows: int
+    read: Callable[[int], Rows]
+    n_threads: int = 1
+
+    @classmethod
+    def of(cls, rows: Rows, *, n_threads: int = 1) -> BlockedRows:
+        """Rows in memory, for several threads."""
+        blocks = list(rows.blocks(CANONICAL_ROWS))
+        return cls(len(rows), blocks.__getitem__, n_threads)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def n_blocks(self) -> int:
+        """Canonical blocks."""
+        return -(-self.n_rows // CANONICAL_ROWS)
+
+    @property
+    def has_start(self) -> bool:
+        """Whether the rows carry responsibilities to start from."""
+        return self.read(0).has_start
+
+    def started(self) -> BlockedRows:
+        """The same rows without the responsibilities of the start."""
+        read = self.read
+        return replace(self, read=lambda i: read(i).started()) if self.has_start else self
+
+    def mapped(self, to_Z: Callable[[FloatArray], FloatArray]) -> BlockedRows:
+        """The same rows in other coordinates, a function of the present ones, made when wanted."""
+
+        def read(i: int) -> Rows:
+            block = self.read(i)
+            return replace(block, Z=to_Z(block.Z))
+
+        return replace(self, read=read)
+
+    def total(self, statistic: Callable[[Rows], S], width: int) -> S:
+        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+
+        def of_block(i: int) -> S:
+            return block_total(self.read(i), statistic, width)
+
+        if self.n_threads == 1:
+            return grouped_sum(map(of_block, range(self.n_blocks)))
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            # a group at a time, so that few totals wait to be added
+            groups = range(0, self.n_blocks, GROUP_BLOCKS)
+            return grouped_sum(
+                total
+                for first in groups
+                for total in pool.map(
+                    of_block, range(first, min(first + GROUP_BLOCKS, self.n_blocks))
+                )
+            )
