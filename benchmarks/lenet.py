@@ -54,7 +54,6 @@ def measured(options: TrainingOptions, *, sparse: bool, held_back: bool, log: Pa
             "error": 100.0 * quality(small, test, CPU)["error"],
             "nll": quality(small, test, CPU)["nll"],
             "bytes": file_size(small),
-            "widths": [layer.weight.shape for layer in small.modules() if hasattr(layer, "weight")],
         }
     return record
 
