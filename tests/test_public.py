@@ -23,6 +23,7 @@ EXTRAS = {
     "pandas",
     "polars",
     "pyarrow",
+    "safetensors",
     "typer",
     "click",
     "rich",

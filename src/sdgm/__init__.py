@@ -9,6 +9,7 @@ from sdgm.estimators.path import WeightsPath, weights_path
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+from sdgm.persistence import ModelFileError, load, save
 
 __version__ = "0.1.0"
 
@@ -18,12 +19,15 @@ __all__ = [
     "FamiliarityDetector",
     "KernelSDGMClassifier",
     "MixtureOfGPsClassifier",
+    "ModelFileError",
     "NumericalTroubleWarning",
     "PACBayesBound",
     "RVMClassifier",
     "SDGMClassifier",
     "SemiSupervisedSDGMClassifier",
     "WeightsPath",
+    "load",
     "pac_bayes_bound",
+    "save",
     "weights_path",
 ]
