@@ -270,5 +270,5 @@ def test_chosen_settings_are_told() -> None:
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(TypeError, match="no model that can be described"):
+    with pytest.raises(TypeError, match="is no model of sdgm"):
         describe(object())

@@ -170,6 +170,22 @@ def test_a_classifier_without_columns_can_be_told_but_not_applied(tmp_path: Path
     assert "use a model of sdgm fit" in sentence(run("predict", path, tmp_path / "t.csv"))
 
 
+def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "[red]t.csv"
+    rows = "".join(
+        f"{i % 2 + i / 40},{'[/bold]' if i % 2 else '[link=x]y'},[b]{i % 3}\n" for i in range(40)
+    )
+    path.write_text("[bold]x,[/bold],z\n" + rows)
+    made = tmp_path / "[i]m.sdgm"
+    text = done("fit", path, "-t", "[/bold]", "--form", "primal", "-o", made).stdout
+    assert all(name in text for name in ("[bold]x", "[/bold]", "[link=x]y", "[red]t.csv", "[i]m"))
+    assert "[link=x]y" in done("evaluate", made, path).stdout
+    assert "[link=x]y" in done("inspect", made).stdout
+    done("report", made, "-o", tmp_path / "[i]r.html")
+    done("predict", made, path, "-o", tmp_path / "[i]out.csv")
+    assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", made))
+
+
 # --- predictions in pipes ---
 
 

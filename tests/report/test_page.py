@@ -264,7 +264,7 @@ def test_places_that_cannot_be_written_to_are_named(tmp_path):
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="no model that can be described"):
+    with pytest.raises(TypeError, match="is no model of sdgm"):
         report_html(object())
     with pytest.raises(TypeError, match="data is for a model of a table"):
         report_html(wine_model()[0], data="wine.csv")

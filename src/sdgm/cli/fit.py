@@ -139,7 +139,7 @@ def show(model: Any, output: Path, n_bytes: int) -> None:
         console.print(Text(f"On {held_out['rows']:,} rows held out", style="bold"))
         name = f"sdgm, {record['form']} form"
         console.print(scores_table(held_out, record["baselines"], name))
-        console.print(verdict(held_out, record["baselines"]), style="dim")
+        console.print(Text(verdict(held_out, record["baselines"]), style="dim"))
         console.print()
     for sentence in record["warnings"]:
         note(sentence)

@@ -27,7 +27,7 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
         title_style="bold",
     )
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i == 0 else "right")
+        table.add_column(Text(heading), justify="left" if i == 0 else "right")
     return table
 
 
@@ -35,7 +35,7 @@ def scores_table(held_out: dict[str, Any], baselines: Sequence[dict[str, Any]], 
     """Error and the like of the model, and of others; the best of each in bold."""
     table = plain_table("", "error %", "log loss", "Brier", "calibration")
     rows = [{"name": name, **held_out}, *baselines]
-    keys = "error", "log_loss", "brier", "calibration_error"
+    keys = "error", "log_loss", "brier"
     best = {key: min(row[key] for row in rows) for key in keys}
     for row in rows:
         cells = [
@@ -45,7 +45,8 @@ def scores_table(held_out: dict[str, Any], baselines: Sequence[dict[str, Any]], 
             )
             for key in keys
         ]
-        table.add_row(row["name"], *cells, style="" if row is rows[0] else "dim")
+        cells.append(Text(f"{row['calibration_error']:.3f}"))  # of the majority class it is 0
+        table.add_row(Text(row["name"]), *cells, style="" if row is rows[0] else "dim")
     return table
 
 

@@ -19,11 +19,10 @@ import sdgm
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.dual import KernelBasis
-from sdgm.portable import PortableModel, portable
+from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input
 from sdgm.tables.writing import replacing
 from sdgm.words import Description, ModeDescription, describe
-from sdgm.words.describing import classifier_and_inputs
 
 CARD_FORMAT = 1
 FORMULA = (

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from sdgm import __version__
-from sdgm.estimators.parameters import Predictive
 from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Writer, onnx_type
-from sdgm.portable import PortableModel, portable
+from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
 from sdgm.tables.writing import replacing
-from sdgm.words.describing import classifier_and_inputs
 
 try:
     import onnx
@@ -90,7 +88,6 @@ def to_onnx(
         raise ValueError(f"precision must be one of {known}, got {precision!r}.")
     plain = portable(model)
     classifier, _ = classifier_and_inputs(model)
-    require_map(classifier)
     is_table = hasattr(model, "inputs")
     opset = _checked_opset(opset, plain.inputs)
     tensors, computed = PRECISIONS[precision]
@@ -107,15 +104,6 @@ def to_onnx(
         with replacing(Path(path)) as file:
             file.write(proto.SerializeToString(deterministic=True))
     return proto
-
-
-def require_map(classifier: Any) -> None:
-    """Refuse a model whose own probabilities are averages over draws of the weights."""
-    if getattr(classifier, "predictive", None) == Predictive.AVERAGED:
-        raise ValueError(
-            "a model of predictive='averaged' cannot be exported, since it averages over draws of "
-            "the weights; use set_params(predictive='map')."
-        )
 
 
 def label_values(classes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -10,7 +10,7 @@ from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.export.onnx_graph import OLDEST_OPSET, Writer, onnx_type
-from sdgm.export.onnx_model import label_values, require_map
+from sdgm.export.onnx_model import label_values
 from sdgm.portable import portable
 
 try:
@@ -106,7 +106,6 @@ class ContainerGraph:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the operators of one classifier to the model."""
     classifier, variable = operator.raw_operator, operator.inputs[0]
-    require_map(classifier)
     if container.target_opset < OLDEST_OPSET:
         raise ValueError(
             f"target_opset is {container.target_opset}, and the classifiers need {OLDEST_OPSET} "

@@ -10,7 +10,7 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, counted, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
-from sdgm.tables.values import as_numbers, as_texts, kind_of
+from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
 
 
 def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
@@ -114,6 +114,7 @@ def encoded(inputs: Sequence[Input], frame: Any) -> FloatArray:
 
 def one_hot(column: Category, series: Any) -> FloatArray:
     """Features of a column of names, as `Category.encoded` has them: (N, n_features)."""
+    series = nameless(series)
     features = [series == level for level in column.levels]
     if column.missing:
         features.append(series.is_null())

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
@@ -14,7 +13,8 @@ from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import standardized_form
-from sdgm.tables.inputs import Category, Input, Number, feature_names
+from sdgm.portable import classifier_and_inputs
+from sdgm.tables.inputs import Category, Input, feature_names
 from sdgm.words.description import (
     ClassDescription,
     Description,
@@ -83,25 +83,6 @@ def describe(model: Any) -> Description:
         n_initial_weights=int(classifier.n_initial_weights_),
         chosen=_plain(classifier.chosen_),
     )
-
-
-def classifier_and_inputs(model: Any) -> tuple[BaseSDGM, tuple[Input, ...]]:
-    """The classifier inside, and the columns that it reads."""
-    inputs: tuple[Input, ...] | None = getattr(model, "inputs", None)
-    outer = model if inputs is None else model.classifier
-    classifier = getattr(outer, "estimator_", outer)
-    if not isinstance(classifier, BaseSDGM):
-        raise TypeError(
-            f"{type(classifier).__name__} is no model that can be described; use an "
-            "SDGMClassifier, a KernelSDGMClassifier or one of their relatives."
-        )
-    check_is_fitted(classifier)
-    if inputs is None:
-        names = getattr(outer, "feature_names_in_", getattr(classifier, "feature_names_in_", None))
-        if names is None:
-            names = [f"x{i + 1}" for i in range(classifier.n_features_in_)]
-        inputs = tuple(Number(str(name)) for name in names)
-    return classifier, inputs
 
 
 def _classes(classifier: BaseSDGM, names: tuple[str, ...]) -> tuple[ClassDescription, ...]:
