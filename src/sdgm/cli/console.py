@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-INTERRUPTED = 130  # as shells say it
+from sdgm.cli import INTERRUPTED
 
 console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)
