@@ -28,6 +28,7 @@ class Precision(StrEnum):
     DOUBLE = "double"
     FLOAT = "float"
     FIXED = "fixed"
+    FLOAT_ONLY = "float_only"
 
 
 SUFFIXES = {Language.C: ".h", Language.ONNX: ".onnx", Language.JSON: ".json"}
@@ -43,7 +44,11 @@ def export(
         typer.Option("--output", "-o", metavar="FILE", help="File to write: MODEL.h and the like."),
     ] = None,
     precision: Annotated[
-        Precision, typer.Option(help="Numbers to compute with, in C and ONNX; fixed in C alone.")
+        Precision,
+        typer.Option(
+            help="Numbers to compute with: fixed in C alone, float_only in ONNX alone, where float "
+            "stands for the tensors."
+        ),
     ] = Precision.DOUBLE,
     name: Annotated[
         str, typer.Option(metavar="PREFIX", help="Prefix of the functions in C.")
@@ -65,6 +70,8 @@ def export(
                 f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
                 f"{source.multiply_adds:,} multiply-adds a row"
             )
+            if source.error_bound is not None:
+                remark += f"; probabilities are off by at most {source.error_bound:.1e}"
         elif to is Language.ONNX:
             from sdgm.export.onnx_model import to_onnx
 
