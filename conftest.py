@@ -9,7 +9,10 @@ NEEDS = {
     "src/sdgm/experiments/reproduction.py": ("matplotlib",),
     "src/sdgm/experiments/deep": ("torch",),
     "src/sdgm/nn": ("torch",),
-    "src/sdgm/export": ("onnx", "skl2onnx"),
+    "src/sdgm/export/onnx_graph.py": ("onnx",),
+    "src/sdgm/export/onnx_model.py": ("onnx",),
+    "src/sdgm/export/onnx_sklearn.py": ("onnx", "skl2onnx"),
+    "src/sdgm/persistence": ("safetensors",),
     "src/sdgm/dask.py": ("dask", "distributed"),
 }
 

@@ -54,7 +54,6 @@ def measured(options: TrainingOptions, *, sparse: bool, held_back: bool, log: Pa
             "error": 100.0 * quality(small, test, CPU)["error"],
             "nll": quality(small, test, CPU)["nll"],
             "bytes": file_size(small),
-            "widths": [layer.weight.shape for layer in small.modules() if hasattr(layer, "weight")],
         }
     return record
 
@@ -76,7 +75,7 @@ def line(title: str, records: list[dict]) -> str:
 def main() -> None:
     """Train, measure, write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--kl-scale", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)

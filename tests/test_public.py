@@ -23,6 +23,7 @@ EXTRAS = {
     "pandas",
     "polars",
     "pyarrow",
+    "safetensors",
     "typer",
     "click",
     "rich",
@@ -64,7 +65,23 @@ sdgm.KernelSDGMClassifier(1).fit(X, X[:, 0] > 0).predict(X)
 """
 
 
-@pytest.mark.parametrize("code", ["import sdgm", FIT], ids=["import", "fit"])
+ALL_NAMES = "from sdgm import *"
+
+
+def test_the_package_itself_loads_next_to_nothing() -> None:
+    assert not {"sklearn", "scipy", "numpy"} & loaded_by("import sdgm")
+
+
+def test_every_public_name_can_be_had_and_is_listed() -> None:
+    assert sorted(sdgm._HOMES) == sdgm.__all__
+    assert set(sdgm.__all__) <= set(dir(sdgm))
+    for name in sdgm.__all__:
+        assert getattr(sdgm, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = sdgm.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("code", [ALL_NAMES, FIT], ids=["import", "fit"])
 def test_no_optional_package_is_loaded(code: str, brought_along: set[str]) -> None:
     loaded = loaded_by(code)
     assert "sklearn" in loaded

@@ -1,16 +1,42 @@
 """Sparse discriminative Gaussian mixtures: small probabilistic classifiers with several modes."""
 
-from sdgm.estimators.bounds import PACBayesBound, pac_bayes_bound
-from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
-from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.estimators.familiarity import FamiliarityDetector
-from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
-from sdgm.estimators.path import WeightsPath, weights_path
-from sdgm.estimators.primal import SDGMClassifier
-from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
-from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdgm.estimators.bounds import PACBayesBound, pac_bayes_bound
+    from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
+    from sdgm.estimators.dual import KernelSDGMClassifier
+    from sdgm.estimators.familiarity import FamiliarityDetector
+    from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
+    from sdgm.estimators.path import WeightsPath, weights_path
+    from sdgm.estimators.primal import SDGMClassifier
+    from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
+    from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+    from sdgm.persistence import ModelFileError, load, save
 
 __version__ = "0.1.0"
+
+# where the public names are; scikit-learn takes a second to import, which a command that only
+# prints its help, or is interrupted at once, should not wait for
+_HOMES = {
+    "ComponentsReducedWarning": "exceptions",
+    "DiscriminativeGMMClassifier": "estimators.corners",
+    "FamiliarityDetector": "estimators.familiarity",
+    "KernelSDGMClassifier": "estimators.dual",
+    "MixtureOfGPsClassifier": "estimators.gaussian_processes",
+    "ModelFileError": "persistence",
+    "NumericalTroubleWarning": "exceptions",
+    "PACBayesBound": "estimators.bounds",
+    "RVMClassifier": "estimators.corners",
+    "SDGMClassifier": "estimators.primal",
+    "SemiSupervisedSDGMClassifier": "estimators.semi_supervised",
+    "WeightsPath": "estimators.path",
+    "load": "persistence",
+    "pac_bayes_bound": "estimators.bounds",
+    "save": "persistence",
+    "weights_path": "estimators.path",
+}
 
 __all__ = [
     "ComponentsReducedWarning",
@@ -18,12 +44,28 @@ __all__ = [
     "FamiliarityDetector",
     "KernelSDGMClassifier",
     "MixtureOfGPsClassifier",
+    "ModelFileError",
     "NumericalTroubleWarning",
     "PACBayesBound",
     "RVMClassifier",
     "SDGMClassifier",
     "SemiSupervisedSDGMClassifier",
     "WeightsPath",
+    "load",
     "pac_bayes_bound",
+    "save",
     "weights_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first wanted."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

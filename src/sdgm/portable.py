@@ -18,6 +18,7 @@ from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelBasis, PrecomputedBasis
+from sdgm.estimators.parameters import Predictive
 from sdgm.tables.inputs import Input, Number, feature_names
 
 
@@ -98,15 +99,12 @@ def portable(model: Any) -> PortableModel:
     >>> np.allclose(portable(model).log_proba(X), model.predict_log_proba(X))
     True
     """
-    inputs: tuple[Input, ...] | None = getattr(model, "inputs", None)
-    classifier = model if inputs is None else model.classifier
-    classifier = getattr(classifier, "estimator_", classifier)
-    if not isinstance(classifier, BaseSDGM):
-        raise TypeError(
-            f"{type(classifier).__name__} is no model that can be carried away; use an "
-            "SDGMClassifier, a KernelSDGMClassifier or one of their relatives."
+    classifier, inputs = classifier_and_inputs(model)
+    if classifier.predictive == Predictive.AVERAGED:
+        raise ValueError(
+            "a model of predictive='averaged' cannot be carried away, since it averages over draws "
+            "of the weights; use set_params(predictive='map')."
         )
-    check_is_fitted(classifier)
     basis = classifier._basis
     if isinstance(basis, PrecomputedBasis):
         raise ValueError(
@@ -117,11 +115,6 @@ def portable(model: Any) -> PortableModel:
             "A kernel given as a function cannot be carried away; use kernel='poly', 'rbf' or "
             "'linear'."
         )
-    if inputs is None:
-        names = getattr(classifier, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{i + 1}" for i in range(classifier.n_features_in_)]
-        inputs = tuple(Number(str(name)) for name in names)
     return PortableModel(
         inputs=inputs,
         classes=classifier.classes_,
@@ -133,3 +126,22 @@ def portable(model: Any) -> PortableModel:
         offset=classifier.intercept_ + np.log(classifier.mixture_weights_),
         component_class=classifier.component_class_,
     )
+
+
+def classifier_and_inputs(model: Any) -> tuple[BaseSDGM, tuple[Input, ...]]:
+    """The fitted classifier inside a model, and the columns that it reads."""
+    inputs: tuple[Input, ...] | None = getattr(model, "inputs", None)
+    outer = model if inputs is None else model.classifier
+    classifier = getattr(outer, "estimator_", outer)
+    if not isinstance(classifier, BaseSDGM):
+        raise TypeError(
+            f"{type(classifier).__name__} is no model of sdgm that could be described or carried "
+            "away; use an SDGMClassifier, a KernelSDGMClassifier or one of their relatives."
+        )
+    check_is_fitted(classifier)
+    if inputs is None:
+        names = getattr(outer, "feature_names_in_", getattr(classifier, "feature_names_in_", None))
+        if names is None:
+            names = [f"x{i + 1}" for i in range(classifier.n_features_in_)]
+        inputs = tuple(Number(str(name)) for name in names)
+    return classifier, inputs

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+# exit code of a command that the user interrupted, as shells say it
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command with the arguments of the process, and exit."""
@@ -17,4 +20,6 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
     app()

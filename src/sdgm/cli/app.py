@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -10,6 +11,12 @@ from sdgm import __version__
 from sdgm.cli.console import console
 from sdgm.cli.data import data
 from sdgm.cli.demo import demo
+from sdgm.cli.evaluate import evaluate
+from sdgm.cli.export import export
+from sdgm.cli.fit import fit
+from sdgm.cli.inspect import inspect
+from sdgm.cli.predict import predict
+from sdgm.cli.report import report
 from sdgm.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -28,7 +35,10 @@ def print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Start with:  [bold]sdgm demo[/bold]")
+@app.callback(
+    epilog="Start with:  [bold]sdgm demo[/bold]   or   "
+    "[bold]sdgm fit data.csv --target label -o model.sdgm[/bold]"
+)
 def sdgm(
     version: Annotated[
         bool,
@@ -38,8 +48,49 @@ def sdgm(
     ] = False,
 ) -> None:
     """Sparse discriminative Gaussian mixtures: small probabilistic classifiers."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names that a terminal cannot show are escaped
+            stream.reconfigure(errors="backslashreplace")
 
 
+def examples(*commands: str) -> str:
+    """Lines below the help of a command."""
+    return "Examples:\n\n" + "\n\n".join(f"[bold]{command}[/bold]" for command in commands)
+
+
+app.command(
+    epilog=examples(
+        "sdgm fit data.csv --target label -o model.sdgm",
+        "sdgm fit people.parquet --target risk --id name --form primal --components 2",
+        "zcat rows.csv.gz | sdgm fit - --target label --test-size 0 --json",
+    )
+)(fit)
+app.command(
+    epilog=examples(
+        "sdgm predict model.sdgm new.csv -o out.csv",
+        "sdgm predict model.sdgm new.parquet -o out.parquet --proba --std",
+        "sdgm predict model.sdgm - < new.csv | head",
+    )
+)(predict)
+app.command(
+    epilog=examples(
+        "sdgm evaluate model.sdgm labelled.csv", "sdgm evaluate model.sdgm labelled.csv --json"
+    )
+)(evaluate)
+app.command(epilog=examples("sdgm inspect model.sdgm", "sdgm inspect model.sdgm --json"))(inspect)
+app.command(
+    epilog=examples(
+        "sdgm report model.sdgm -o report.html",
+        "sdgm report model.sdgm --data labelled.csv -o report.html",
+    )
+)(report)
+app.command(
+    epilog=examples(
+        "sdgm export model.sdgm --to c -o model.h --precision float",
+        "sdgm export model.sdgm --to onnx",
+        "sdgm export model.sdgm --to json -o card.json",
+    )
+)(export)
 app.command(
     epilog="Examples:  [bold]sdgm demo[/bold]   "
     "[bold]sdgm demo --preset fast --seed 1 --output boundary.svg[/bold]"

@@ -13,6 +13,7 @@ from matplotlib.patches import Ellipse
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
+from sdgm.estimators.quadratics import quadratic_weights, shared_form
 from sdgm.plotting.plane import (
     draw_rows,
     draw_zero_line,
@@ -21,7 +22,6 @@ from sdgm.plotting.plane import (
     legend_below,
     plane_of,
 )
-from sdgm.plotting.quadratics import quadratic_weights, shared_form
 from sdgm.plotting.style import class_color, given_or_new
 
 # radii of the ellipses in standard deviations, with width of their line and opacity inside

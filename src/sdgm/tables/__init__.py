@@ -1,0 +1,42 @@
+"""Models of tables: from a file of mixed columns to a classifier, and back to predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sdgm.tables.inputs import Category, Input, Number, feature_names
+
+_HOMES = {
+    "TableModel": "model",
+    "TableError": "errors",
+    "fit_table": "fitting",
+    "Evaluation": "evaluation",
+    "evaluate_table": "evaluation",
+    "predict_table": "prediction",
+}
+
+__all__ = [
+    "Category",
+    "Evaluation",
+    "Input",
+    "Number",
+    "TableError",
+    "TableModel",
+    "evaluate_table",
+    "feature_names",
+    "fit_table",
+    "predict_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The names that need more than numpy, from their own modules."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -46,41 +46,40 @@ def quadratic_weights(estimator: Any) -> FloatArray:
     >>> np.allclose(P_cm, model.predict_component_proba(X))
     True
     """
-    basis = estimator._basis
-    constant, linear, Q = (
-        _of_monomials(basis, len(estimator._center))
-        if isinstance(basis, Monomials)
-        else _of_kernels(basis)
-    )
-    # sums over the columns: score_k = b_k + a_k'z + z'Q_k z in standardised z
-    b = estimator.coef_ @ constant + estimator.intercept_ + np.log(estimator.mixture_weights_)
-    a = estimator.coef_ @ linear  # (K, D)
-    Q = np.einsum("kh,hij->kij", estimator.coef_, Q)
+    constant, a, Q = standardized_form(estimator._basis, estimator.coef_, len(estimator._center))
+    b = constant + estimator.intercept_ + np.log(estimator.mixture_weights_)
     # z = S (x - center)
     S, center = estimator._inverse_scale, estimator._center
     a, Q = a * S, Q * S * S[:, None]
     return _flattened(b - a @ center + center @ Q @ center, a - 2.0 * Q @ center, Q)
 
 
-def _of_monomials(basis: Monomials, D: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Constant, linear vector and symmetric matrix of every monomial."""
-    H = len(basis)
-    constant, linear, Q = np.zeros(H), np.zeros((H, D)), np.zeros((H, D, D))
-    for h, (i, j) in enumerate(zip(basis.first, basis.second, strict=True)):
-        if i == ABSENT:
-            constant[h] = 1.0
-        elif i == SQUARED_NORM:
-            Q[h] = np.eye(D)
-        elif j == ABSENT:
-            linear[h, i] = 1.0
-        else:
-            Q[h, i, j] += 0.5
-            Q[h, j, i] += 0.5
-    return constant, linear, Q
+def standardized_form(
+    basis: Any, coef: FloatArray, D: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted sums of columns as ``b_k + a_k'z + z'Q_k z`` in standardised z.
 
+    Parameters
+    ----------
+    basis : Monomials or KernelBasis
+        Of the columns.
+    coef : (K, n_columns) array
+    D : int
 
-def _of_kernels(basis: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same of ``k(., z)`` at every relevance vector z."""
+    Returns
+    -------
+    b : (K,) array
+    a : (K, D) array
+    Q : (K, D, D) array
+        Symmetric.
+
+    Raises
+    ------
+    ValueError
+        If the columns are not quadratic functions.
+    """
+    if isinstance(basis, Monomials):
+        return _sum_of_monomials(basis, coef, D)
     kernel = getattr(basis, "kernel", None)
     if isinstance(kernel, LinearKernel):
         kernel = PolynomialKernel(degree=1, coef0=0.0)
@@ -91,8 +90,28 @@ def _of_kernels(basis: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         )
     Z, c = kernel.gamma * basis.vectors, kernel.coef0
     if kernel.degree == 1:
-        return np.full(len(Z), c), Z, np.zeros((*Z.shape, Z.shape[1]))
-    return np.full(len(Z), c**2), 2.0 * c * Z, Z[:, :, None] * Z[:, None, :]
+        return c * coef.sum(axis=1), coef @ Z, np.zeros((len(coef), D, D))
+    # (z'v + c)^2 = (z'v)^2 + 2 c z'v + c^2
+    Q = np.stack([(Z.T * own) @ Z for own in coef])
+    return c**2 * coef.sum(axis=1), 2.0 * c * coef @ Z, Q
+
+
+def _sum_of_monomials(
+    basis: Monomials, coef: FloatArray, D: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    K = len(coef)
+    b, a, Q = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
+    for w, i, j in zip(coef.T, basis.first, basis.second, strict=True):
+        if i == ABSENT:
+            b += w
+        elif i == SQUARED_NORM:
+            Q += w[:, None, None] * np.eye(D)
+        elif j == ABSENT:
+            a[:, i] += w
+        else:
+            Q[:, i, j] += 0.5 * w
+            Q[:, j, i] += 0.5 * w
+    return b, a, Q
 
 
 def _flattened(b: FloatArray, a: FloatArray, Q: FloatArray) -> FloatArray:
@@ -156,7 +175,7 @@ def _change_of_variables(L: FloatArray, center: FloatArray) -> FloatArray:
     """The matrix with ``phi(center + L z) = matrix @ phi(z)``: (H, H)."""
     D = len(center)
     terms = monomials(D)
-    b, a, Q = _of_monomials(terms, D)
+    b, a, Q = _sum_of_monomials(terms, np.eye(len(terms)), D)
     # of each monomial of x, as a function of z
     return _flattened(
         b + a @ center + center @ Q @ center,
@@ -168,7 +187,7 @@ def _change_of_variables(L: FloatArray, center: FloatArray) -> FloatArray:
 def _fitted_form(w: FloatArray, D: int) -> FloatArray:
     """Newton's method for g at rows of mean zero and covariance one, with step halving."""
     target = _flattened(np.array(1.0), np.zeros(D), np.eye(D))  # mean of phi over the rows
-    form = np.einsum("kh,hij->kij", w, _of_monomials(monomials(D), D)[2])
+    form = _sum_of_monomials(monomials(D), w, D)[2]
     largest = max(0.0, float(np.linalg.eigvalsh(form).max()))
     # below every form, so that all are Gaussians
     g = _flattened(np.array(0.0), np.zeros(D), -(largest + 0.5) * np.eye(D))

@@ -1,0 +1,63 @@
+"""``sdgm evaluate``: how well a model does on a table with labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from sdgm.cli.console import console, friendly_errors, note, print_json, shown
+from sdgm.cli.models import load_table_model
+from sdgm.cli.predict import ModelFile
+from sdgm.cli.tables import confusion_table, plain_table, scores_table
+
+SHOWN_ROWS = 5
+
+
+def evaluate(
+    model: ModelFile,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Table with labels: .csv, .tsv, ..., - for CSV.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Measure a model on a table with labels: error, log loss, Brier score, calibration."""
+    with friendly_errors():
+        from sdgm.tables.evaluation import evaluate_table
+
+        loaded = load_table_model(model)
+        result = evaluate_table(loaded, data).as_dict()
+    if as_json:
+        print_json(result)
+        return
+    name = f"sdgm, {loaded.record['form']} form" if "form" in loaded.record else "sdgm"
+    console.print()
+    console.print(Text(f"On {result['rows']:,} rows of {shown(data, 60)}", style="bold"))
+    console.print(scores_table(result, [], name))
+    console.print()
+    confusion = confusion_table(result["classes"], result["confusion"])
+    if confusion is not None:
+        console.print(confusion)
+        console.print()
+    if result["surprising"]:
+        console.print(Text("Most surprising rows", style="bold"))
+        console.print(rows_table(result["surprising"][:SHOWN_ROWS]))
+    if result["unlabelled"]:
+        note(f"{result['unlabelled']:,} rows without a label were left out.")
+
+
+def rows_table(rows: list[dict[str, Any]]) -> Any:
+    """Rows that the model was wrong about, and how sure it was."""
+    table = plain_table("row", "label", "predicted", "P(label)", "P(predicted)")
+    for i, justify in enumerate(("right", "left", "left")):
+        table.columns[i].justify = justify  # type: ignore[assignment]
+    for row in rows:
+        table.add_row(
+            f"{row['row']:,}",
+            Text(shown(row["label"], 24)),
+            Text(shown(row["predicted"], 24)),
+            f"{row['own_probability']:.3f}",
+            f"{row['probability']:.3f}",
+        )
+    return table

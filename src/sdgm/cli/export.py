@@ -1,0 +1,87 @@
+"""``sdgm export``: a model as C, ONNX or JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from sdgm.cli.console import console, friendly_errors, size
+from sdgm.cli.models import load_model
+from sdgm.cli.predict import ModelFile
+
+
+class Language(StrEnum):
+    """What a model can be written as."""
+
+    C = "c"
+    ONNX = "onnx"
+    JSON = "json"
+
+
+class Precision(StrEnum):
+    """Numbers to compute with."""
+
+    DOUBLE = "double"
+    FLOAT = "float"
+    FIXED = "fixed"
+    FLOAT_ONLY = "float_only"
+
+
+SUFFIXES = {Language.C: ".h", Language.ONNX: ".onnx", Language.JSON: ".json"}
+
+
+def export(
+    model: ModelFile,
+    to: Annotated[
+        Language, typer.Option("--to", help="A C99 header, an ONNX model, or a card in JSON.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write: MODEL.h and the like."),
+    ] = None,
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            help="Numbers to compute with: fixed in C alone, float_only in ONNX alone, where float "
+            "stands for the tensors."
+        ),
+    ] = Precision.DOUBLE,
+    name: Annotated[
+        str, typer.Option(metavar="PREFIX", help="Prefix of the functions in C.")
+    ] = "sdgm",
+) -> None:
+    """Write a model for use without Python: C, ONNX, or JSON with every number."""
+    path = output or model.with_suffix(SUFFIXES[to])
+    with friendly_errors():
+        from sdgm.tables.writing import check_writable
+
+        check_writable(path)
+        loaded = load_model(model)
+        remark = ""
+        if to is Language.C:
+            from sdgm.export.c import to_c
+
+            source = to_c(loaded, precision=str(precision), name=name, path=path)
+            remark = (
+                f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
+                f"{source.multiply_adds:,} multiply-adds a row"
+            )
+            if source.error_bound is not None:
+                remark += f"; probabilities are off by at most {source.error_bound:.1e}"
+        elif to is Language.ONNX:
+            from sdgm.export.onnx_model import to_onnx
+
+            to_onnx(loaded, precision=str(precision), path=path)
+        else:
+            from sdgm.export.card import to_json
+
+            to_json(loaded, path=path)
+        n_bytes = size(path.stat().st_size)
+        where = escape(str(path))
+        console.print(f"Wrote [bold]{where}[/bold], {n_bytes}.", soft_wrap=True)
+        if remark:
+            console.print(remark + ".", style="dim", soft_wrap=True)

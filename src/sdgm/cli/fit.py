@@ -1,0 +1,250 @@
+"""``sdgm fit``: from a table to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from sdgm.cli.console import (
+    arrow,
+    console,
+    error_console,
+    friendly_errors,
+    note,
+    print_json,
+    shown,
+    size,
+)
+from sdgm.cli.tables import plain_table, scores_table
+from sdgm.tables.forms import Form
+
+# classes and columns that are listed one by one
+MAX_CLASSES = 12
+MAX_COLUMNS = 40
+BAR = 20
+
+
+def fit(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
+    ],
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")
+    ] = Path("model.sdgm"),
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Column that names the rows; no input."),
+    ] = None,
+    form: Annotated[
+        Form, typer.Option(help="Quadratic features, kernels at rows, or the better of both.")
+    ] = Form.AUTO,
+    components: Annotated[
+        str, typer.Option(metavar="auto|N", help="Components that each class starts with.")
+    ] = "auto",
+    test_size: Annotated[
+        float, typer.Option(metavar="SHARE", help="Rows to hold out and test on; 0 for none.")
+    ] = 0.25,
+    missing: Annotated[
+        str,
+        typer.Option(metavar="impute|error", help="Fill in missing values, or refuse them."),
+    ] = "impute",
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Learn again from all rows after the test.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, metavar="N", help="Of the split.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Learn to predict a column of a table, test it on rows held out, save the model.
+
+    Numbers are used as they are and names one-hot encoded.
+
+    Missing numbers become the median, and a further feature says so;
+    missing names are a level of their own.
+
+    Empty cells are missing, and so are NA, N/A, NaN, null and ?;
+    among numbers also none, missing, a dash and a dot.
+    """
+    with friendly_errors():
+        from sdgm.persistence import save
+        from sdgm.tables.fitting import fit_table
+        from sdgm.tables.writing import check_writable
+
+        check_writable(output)
+        with learning_shown() as progress:
+            model = fit_table(
+                data,
+                target,
+                id_column=id_column,
+                form=form,
+                components=components,
+                test_size=test_size,
+                missing=missing,
+                refit=refit,
+                random_state=seed,
+                progress=progress,
+            )
+        n_bytes = save(model, output)
+        if as_json:
+            print_json({"model": str(output), "bytes": n_bytes, **model.record})
+        else:
+            show(model, output, n_bytes)
+
+
+@contextmanager
+def learning_shown() -> Iterator[Any]:
+    """A line that says which form learns, and for how long."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("[dim]{task.fields[iterations]}[/dim]"),
+        TimeElapsedColumn(),
+    )
+    shown_at_all = error_console.is_terminal
+    with Progress(
+        *columns, console=error_console, transient=True, disable=not shown_at_all
+    ) as bars:
+        task = bars.add_task("Reading", total=None, iterations="")
+
+        def tell(form: str, n_iterations: int) -> None:
+            many = f"{n_iterations} iterations" if n_iterations else ""
+            bars.update(task, description=f"Learning the {form} form", iterations=many)
+
+        yield tell
+
+
+def show(model: Any, output: Path, n_bytes: int) -> None:
+    """What was learned, from what, and how well."""
+    record = model.record
+    console.print()
+    console.print(table_line(model))
+    console.print()
+    console.print(classes_table(record))
+    console.print()
+    console.print(columns_table(record["source"]["columns"], model))
+    console.print()
+    console.print(model_lines(model))
+    console.print()
+    if "held_out" in record:
+        held_out = record["held_out"]
+        console.print(Text(f"On {held_out['rows']:,} rows held out", style="bold"))
+        name = f"sdgm, {record['form']} form"
+        console.print(scores_table(held_out, record["baselines"], name))
+        console.print(Text(verdict(held_out, record["baselines"]), style="dim"))
+        console.print()
+    for sentence in record["warnings"]:
+        note(sentence)
+    which = "the model that was tested"
+    if record["refit"] or "held_out" not in record:
+        which = "the model learned from all rows"
+    where = escape(str(output))
+    console.print(f"Saved [bold]{where}[/bold] ({size(n_bytes)}), {which}.", soft_wrap=True)
+    for i, command in enumerate(
+        (f"predict {where} NEW.csv -o out.csv", f"inspect {where}", f"report {where}")
+    ):
+        console.print(f"{'Next:' if i == 0 else '':6}sdgm {command}", style="dim", soft_wrap=True)
+
+
+def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
+    """Whether the model is worth having."""
+    for baseline in baselines:
+        if held_out["log_loss"] >= baseline["log_loss"]:
+            return f"No better here than {baseline['name']}, going by the log loss."
+    ratio = held_out["log_loss"] / min(baseline["log_loss"] for baseline in baselines)
+    return f"Log loss {100 * (1 - ratio):.0f} % below that of the best simple model."
+
+
+def table_line(model: Any) -> Text:
+    """Which table, how long, and what is predicted."""
+    source = model.record["source"]
+    return Text.assemble(
+        (shown(source["name"]), "bold"),
+        f"  {source['rows']:,} rows, {len(source['columns']) + 1 + bool(model.id_column)} columns"
+        f"; target ",
+        (shown(model.target), "bold"),
+        f" with {len(source['class_counts'])} classes",
+    )
+
+
+def classes_table(record: dict[str, Any]) -> Any:
+    """How many rows each class has, with a bar."""
+    counts = sorted(record["source"]["class_counts"], key=lambda pair: -pair[1])
+    total = sum(count for _, count in counts)
+    block = "#" if console.options.ascii_only else "█"
+    table = plain_table("class", "rows", "share", "")
+    table.columns[3].justify = "left"
+    for label, count in counts[:MAX_CLASSES]:
+        bar = block * max(1, round(BAR * count / counts[0][1]))
+        share = f"{100 * count / total:.1f} %"
+        table.add_row(Text(shown(label)), f"{count:,}", share, Text(bar, style="cyan"))
+    if len(counts) > MAX_CLASSES:
+        rest = sum(count for _, count in counts[MAX_CLASSES:])
+        table.add_row(f"{len(counts) - MAX_CLASSES} more", f"{rest:,}", "", "", style="dim")
+    return table
+
+
+def columns_table(columns: list[dict[str, Any]], model: Any) -> Any:
+    """What became of the columns; those that are used first."""
+    ordered = sorted(columns, key=lambda column: column["kind"] == "left out")
+    table = plain_table("column", "used as", "missing", "remark")
+    table.columns[1].justify = table.columns[3].justify = "left"
+    for column in ordered[:MAX_COLUMNS]:
+        is_out = column["kind"] == "left out"
+        kind = column["kind"]
+        if column["levels"]:
+            kind += f", {column['levels']} levels"
+        missing = f"{column['missing']:,}" if column["missing"] else ""
+        table.add_row(
+            Text(shown(column["name"])),
+            kind,
+            missing,
+            Text(shown(column["reason"], 80)),
+            style="dim" if is_out else "",
+        )
+    if len(ordered) > MAX_COLUMNS:
+        table.add_row(f"{len(ordered) - MAX_COLUMNS} more", "", "", "", style="dim")
+    if model.id_column:
+        table.add_row(Text(shown(model.id_column)), "id", "", "kept in predictions", style="dim")
+    return table
+
+
+def model_lines(model: Any) -> Text:
+    """Form, sizes before and after, time."""
+    record = model.record
+    weights, components = record["weights"], record["components"]
+    before, after = (sum(components[key]) for key in ("initial", "final"))
+    per_class = ", ".join(
+        f"{shown(label, 20)}: {n}"
+        for label, n in list(zip(model.classes, components["final"], strict=True))[:MAX_CLASSES]
+    )
+    chosen = ", ".join(f"{name} {value}" for name, value in chosen_words(record["chosen"]).items())
+    vectors = getattr(model.classifier, "relevance_vectors_", None)
+    lines = [
+        ("Form", record["form"] + (f" (chosen: {chosen})" if chosen else "")),
+        ("Weights", f"{weights['initial']:,} {arrow()} {weights['final']:,}"),
+        ("Components", f"{before} {arrow()} {after} ({per_class})"),
+        ("Time", f"{record['seconds']:.1f} s"),
+    ]
+    if vectors is not None:
+        lines.insert(2, ("Rows kept", f"{len(vectors)} relevance vectors"))
+    return Text("\n").join(
+        Text.assemble((f"{name:12}", "dim"), shown(value, 200)) for name, value in lines
+    )
+
+
+def chosen_words(chosen: dict[str, Any]) -> dict[str, str]:
+    """Settings that were chosen, as words."""
+    words = {"covariance_type": "covariance", "n_components": "components per class"}
+    return {
+        words.get(name, name): f"{value:.3g}" if isinstance(value, float) else str(value)
+        for name, value in chosen.items()
+    }

@@ -1,0 +1,27 @@
+"""``sdgm inspect``: the model in words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sdgm.cli.console import console, friendly_errors, print_json
+from sdgm.cli.models import load_model
+from sdgm.cli.predict import ModelFile
+
+
+def inspect(
+    model: ModelFile,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Tell the model in words: the terms of every class and component, with their uncertainty."""
+    with friendly_errors():
+        from sdgm.words import describe
+
+        description = describe(load_model(model))
+        if as_json:
+            print_json(description.as_dict())
+        else:
+            text = description.text(width=min(console.width, 100))
+            console.print(text, markup=False, soft_wrap=True)

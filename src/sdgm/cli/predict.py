@@ -1,0 +1,92 @@
+"""``sdgm predict``: labels for the rows of a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from sdgm.cli.console import error_console, friendly_errors, note, shown
+from sdgm.cli.models import load_table_model
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
+
+
+def predict(
+    model: ModelFile,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Predictions: .csv, .tsv, .parquet, - for CSV."
+        ),
+    ] = "-",
+    proba: Annotated[bool, typer.Option("--proba", help="Probability of each class.")] = False,
+    std: Annotated[
+        bool, typer.Option("--std", help="Standard deviations of the probabilities.")
+    ] = False,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Id column, if not the model's.")
+    ] = None,
+) -> None:
+    """Predict the label of every row, in the order of the rows and in constant memory.
+
+    Columns are found by name. The output has the id column as it is,
+    predicted_TARGET, with --proba one P(CLASS) for each class,
+    and with --std one std(CLASS) for each.
+    """
+    with friendly_errors():
+        from sdgm.tables.prediction import predict_table
+
+        loaded = load_table_model(model)
+        with rows_shown(data) as progress:
+            done = predict_table(
+                loaded,
+                data,
+                output,
+                proba=proba,
+                std=std,
+                id_column=id_column,
+                progress=progress,
+            )
+        if done.ignored:
+            names = ", ".join(shown(name) for name in done.ignored[:8])
+            more = "" if len(done.ignored) <= 8 else f" and {len(done.ignored) - 8} more"
+            note(f"ignored columns that were not there in training: {names}{more}.")
+        if done.lacks_id:
+            note(f"the table has no column {shown(loaded.id_column)}; rows are in order.")
+        if output != "-":
+            speed = done.rows / max(done.seconds, 1e-9)
+            error_console.print(
+                f"Wrote {shown(output, 200)}: {done.rows:,} rows in {done.seconds:.1f} s "
+                f"({speed:,.0f} rows/s).",
+                markup=False,
+                soft_wrap=True,
+            )
+
+
+@contextmanager
+def rows_shown(data: str) -> Iterator[Any]:
+    """A bar of how much of the file has been read, and the rows so far."""
+    total = os.path.getsize(data) if data != "-" and os.path.isfile(data) else None
+    if data.lower().endswith((".gz", ".parquet", ".npz")):
+        total = None  # bytes read are not those of the file
+    columns = (
+        TextColumn("Predicting"),
+        BarColumn(),
+        TextColumn("{task.fields[rows]:,} rows"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=error_console, transient=True, disable=not error_console.is_terminal
+    ) as bars:
+        task = bars.add_task("", total=total, rows=0)
+        yield lambda rows, n_bytes: bars.update(task, completed=n_bytes or 0, rows=rows)

@@ -1,0 +1,198 @@
+"""A fitted model as one C99 header, for programs and devices that have no Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sdgm.core.kernels import RBFKernel
+from sdgm.estimators.dual import KernelBasis
+from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
+from sdgm.export.c_fixed import fixed_point
+from sdgm.export.c_fixed_code import fixed_functions
+from sdgm.export.c_header import constants, header
+from sdgm.export.c_plan import Plan, Precision, make_plan
+from sdgm.export.c_predict import class_name, predicting
+from sdgm.export.c_tables import Tables
+from sdgm.export.c_text import checked_name
+from sdgm.portable import PortableModel, portable
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A header, and what it costs.
+
+    Attributes
+    ----------
+    name : str
+        What all its identifiers begin with.
+    text : str
+        The header itself, in ASCII.
+    flash_bytes : int
+        Of its constants: weights, relevance vectors, standardisation, names of classes. Code comes
+        on top, usually 1 to 2 kB. On AVR, constants are copied to RAM unless told otherwise.
+    ram_bytes : int
+        Of arrays on the stack during a prediction. There is no other memory.
+    multiply_adds : int
+        Of a prediction, without exponentials.
+    exponentials : int
+        Of a call of ``predict_proba``.
+    error_bound : float or None
+        In fixed point, the most that a probability can differ from Python's.
+    """
+
+    name: str
+    text: str
+    flash_bytes: int
+    ram_bytes: int
+    multiply_adds: int
+    exponentials: int
+    error_bound: float | None = None
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the header to a file, which is either complete or as it was before.
+
+        Parameters
+        ----------
+        path : path
+            A file in a folder that exists, such as ``model.h``.
+
+        Returns
+        -------
+        path : Path
+        """
+        path = Path(path)
+        if path.is_dir():
+            raise IsADirectoryError(f"cannot write {path}: it is a folder.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
+                file.write(self.text)
+                file.flush()
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return path
+
+
+def to_c(
+    model: Any,
+    *,
+    precision: str = "double",
+    name: str = "sdgm",
+    path: str | os.PathLike[str] | None = None,
+) -> CSource:
+    """A fitted model as a C99 header: constant tables and inline functions, no memory of its own.
+
+    The header needs ``math.h`` only and works in C++ as well. Several can be included in one
+    program under different names. With ``name="iris"`` it offers::
+
+        int iris_predict(const double x[IRIS_N_INPUTS]);
+        int iris_predict_proba(const double x[IRIS_N_INPUTS], double p[IRIS_N_CLASSES]);
+        const char *iris_class_name(int c);
+
+    The first two return the index of the most probable class. Inputs are the columns of the user's
+    table in order: numbers in their own units, and for a category the index of the level, for which
+    there are constants. A missing value is NaN. Where training saw none, and for infinite numbers,
+    the class is -1 and the probabilities are NaN.
+
+    Probabilities are those of the most probable weights (``predictive="map"``).
+
+    Parameters
+    ----------
+    model : fitted classifier, TableModel or PortableModel
+        As in `sdgm.portable.portable`.
+    precision : {"double", "float", "fixed"}, default="double"
+        Type of all numbers. With float, inputs far outside of the training rows are moved in
+        earlier, so that no score overflows; the header says where. With fixed, inputs and
+        probabilities are whole numbers of 32 bits in units that the header states, a missing value
+        is ``IRIS_MISSING``, ``iris_input`` converts, and refused inputs have probabilities -1.
+    name : str, default="sdgm"
+        What all identifiers begin with.
+    path : path, optional
+        File to write.
+
+    Returns
+    -------
+    source : CSource
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sdgm import SDGMClassifier
+    >>> data = load_iris()
+    >>> model = SDGMClassifier(n_components=1).fit(data.data, data.target_names[data.target])
+    >>> source = to_c(model, name="iris", precision="float")
+    >>> source.flash_bytes < 200, source.ram_bytes < 100
+    (True, True)
+    """
+    checked_name(name)
+    numbers = model if isinstance(model, PortableModel) else portable(model)
+    plan = make_plan(numbers, Precision(precision))
+    source = _source(plan, name)
+    if path is not None:
+        source.write(path)
+    return source
+
+
+def _source(plan: Plan, name: str) -> CSource:
+    tables = Tables(name, str(plan.precision))
+    K, C = len(plan.offset), len(plan.class_names)
+    units, error = None, None
+    if plan.precision is Precision.FIXED:
+        fixed = fixed_point(plan)
+        units, error = fixed.input_bits, fixed.error
+        functions, n_operations = fixed_functions(plan, fixed, tables)
+        ram_bytes = 4 * (len(plan.used) + 2) + 8 * (K + C)
+    else:
+        functions, n_operations, n_z = _real_functions(plan, tables)
+        ram_bytes = tables.real_bytes * (n_z + K + (C if plan.mixed else 0))
+    functions.append(class_name(plan, tables))
+    body = "\n\n".join([*constants(plan, name, units), tables.text, *functions])
+    source = CSource(
+        name=name,
+        text="",
+        flash_bytes=tables.n_bytes,
+        ram_bytes=ram_bytes,
+        multiply_adds=n_operations,
+        exponentials=K + (plan.coef.shape[1] if _has_exp(plan) else 0),
+        error_bound=error,
+    )
+    costs = [
+        f"Constants take {source.flash_bytes} bytes, arrays on the stack {source.ram_bytes} bytes.",
+        f"A prediction needs {source.multiply_adds} multiply-adds, probabilities "
+        f"{source.exponentials} exponentials.",
+    ]
+    if error is not None:
+        costs += [
+            f"Probabilities are off by at most {error:.2g} where no standardised input is beyond "
+            f"{fixed.range:g}.",
+        ]
+    return replace(source, text=header(plan, name, costs, body))
+
+
+def _real_functions(plan: Plan, tables: Tables) -> tuple[list[str], int, int]:
+    """Functions of floating-point numbers, their multiply-adds, and the size of z."""
+    functions = [accepting(plan, tables)]
+    n_operations = 0
+    if len(plan.used):
+        code, n_operations = standardizing(plan, tables)
+        functions.append(code)
+    if isinstance(plan.basis, KernelBasis):
+        functions.append(kernel_function(plan.basis, tables))
+    code, n_more, n_z = scores(plan, tables)
+    return [*functions, code, *predicting(plan, tables)], n_operations + n_more, n_z
+
+
+def _has_exp(plan: Plan) -> bool:
+    return isinstance(plan.basis, KernelBasis) and isinstance(plan.basis.kernel, RBFKernel)

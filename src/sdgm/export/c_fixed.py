@@ -1,0 +1,305 @@
+"""Whole numbers in place of a model's numbers, and how far its probabilities can be off.
+
+Every quantity is a whole number of 32 bits with a power of two as its unit, chosen from a bound of
+what it can be; products have 64 bits. The error of every step is bounded along with it, from the
+inputs to the probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.estimators.dual import KernelBasis
+from sdgm.estimators.fitted import FAR_AWAY
+from sdgm.export.c_plan import Plan
+from sdgm.tables.inputs import Number
+
+# bits of a number, beside its sign: one less than a 32-bit number has
+BITS = 30
+# bits behind the point of scores, of exponents and of probabilities
+SCORE_BITS = 24
+# furthest that a number of 64 bits is shifted
+MAX_SHIFT = 62
+# standardised inputs are moved in beyond this, or beyond the furthest training row
+LEAST_RANGE = 8.0
+# bits behind the point of features that are zero or one
+FLAG_BITS = 28
+# of the polynomial for 2^-f, f from 0 to 1, as whole numbers compute it; measured, and doubled
+EXP_ERROR = 2.0**-27
+# a bound above this says nothing
+LARGEST_ERROR = 0.05
+MAX_COMPONENTS = 256
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Units of a kernel value's steps.
+
+    Attributes
+    ----------
+    vectors : array of shape (n_vectors, n_used)
+    term_shift : int
+        Bits that each term of the sum over inputs loses, lest the sum overflow.
+    sum_bits : int
+        Bits behind the point of the sum.
+    factor, factor_bits : int
+        What the sum is multiplied by.
+    constant : int
+        What is added then.
+    powers : tuple of int
+        Bits behind the point of the first power, the second, and so on.
+    """
+
+    vectors: IntArray
+    term_shift: int
+    sum_bits: int
+    factor: int
+    factor_bits: int
+    constant: int
+    powers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The numbers of a header in fixed point.
+
+    Attributes
+    ----------
+    range : float
+        Largest standardised input, a power of two; z has ``z_bits`` bits behind the point.
+    input_bits : array of shape (n_inputs,)
+        Bits behind the point of each input; negative for large units.
+    center, scale, shift : arrays of shape (n_used,)
+        ``z = ((feature - center) * scale) >> shift``
+    feature_bits : array of shape (n_used,)
+        Bits behind the point of each feature.
+    norm_shift : int
+        The squared norm is divided by two to this power.
+    weight : array of shape (n_components, n_columns)
+    weight_bits : int
+    offset : array of shape (n_components,)
+    kernel : Steps or None
+        How a kernel value is computed.
+    column_bits : int
+        Bits behind the point of a column.
+    error : float
+        The most that a probability can be off, for inputs within the range.
+    """
+
+    range: float
+    z_bits: int
+    input_bits: IntArray
+    center: IntArray
+    scale: IntArray
+    shift: IntArray
+    feature_bits: IntArray
+    norm_shift: int
+    weight: IntArray
+    weight_bits: int
+    offset: IntArray
+    kernel: Steps | None
+    column_bits: int
+    error: float
+
+
+def fixed_point(plan: Plan) -> Fixed:
+    """Choose units, round, and bound the error.
+
+    Raises
+    ------
+    ValueError
+        Where whole numbers cannot hold the model, or not well enough.
+    """
+    r = _input_range(plan)
+    z_bits = BITS - _log2(r)
+    input_bits, feature_bits = _bits_of_inputs(plan, r)
+    scale_bits = np.array([BITS - _log2(value) for value in plan.inverse_scale], dtype=np.int64)
+    shift = feature_bits + scale_bits - z_bits
+    _require(plan, np.all((shift >= 0) & (shift <= MAX_SHIFT)), "an input is far from zero")
+    # what the input was rounded by, and its center; the scale; the result
+    e_z = (
+        plan.inverse_scale * 2.0**-feature_bits
+        + r / plan.inverse_scale * 2.0 ** -(scale_bits + 1.0)
+        + 2.0 ** -(z_bits + 1)
+    )
+    norm_shift, kernel = 0, None
+    if isinstance(plan.basis, Monomials):
+        norm_shift = _log2(r) + _log2(max(len(plan.used), 1))
+        columns, e_columns, bits = _monomials(plan.basis, r, e_z, norm_shift)
+        coef = plan.coef * np.where(plan.basis.first == SQUARED_NORM, 2.0**norm_shift, 1.0)
+    else:
+        kernel, columns, e_columns, bits = _kernel(plan, plan.basis, r, e_z)
+        coef = plan.coef
+    weight_bits = BITS - _log2(max(float(np.abs(coef).max(initial=0.0)), 2.0**-BITS))
+    weight_bits = min(weight_bits, MAX_SHIFT + SCORE_BITS - bits)
+    _require(plan, weight_bits + bits >= SCORE_BITS, "its weights are too large")
+    weights, used = np.abs(coef), coef != 0.0
+    _require(
+        plan, (np.abs(plan.offset) + weights @ columns).max() < 2.0**36, "its scores are large"
+    )
+    e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
+    e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
+    error = _error_of_probabilities(float(e_scores.max()), len(plan.offset))
+    _require(plan, error <= LARGEST_ERROR, f"probabilities could be off by {error:.2g}")
+    return Fixed(
+        range=r,
+        z_bits=z_bits,
+        input_bits=input_bits,
+        center=_whole(plan.center, feature_bits),
+        scale=_whole(plan.inverse_scale, scale_bits),
+        shift=shift,
+        feature_bits=feature_bits,
+        norm_shift=norm_shift,
+        weight=_whole(coef, weight_bits),
+        weight_bits=weight_bits,
+        offset=_whole(plan.offset, SCORE_BITS),
+        kernel=kernel,
+        column_bits=bits,
+        error=error,
+    )
+
+
+def _require(plan: Plan, holds: bool | np.bool_, reason: str) -> None:
+    if not holds or len(plan.offset) > MAX_COMPONENTS:
+        raise ValueError(
+            f"the model does not fit into fixed point: {reason}; use precision='float'."
+        )
+
+
+def _log2(value: float) -> int:
+    """The least power of two that is not below the value."""
+    mantissa, exponent = math.frexp(value)
+    return exponent - (mantissa == 0.5)
+
+
+def term_shift(n_terms: int) -> int:
+    """Bits that products of two numbers lose, so that a sum of so many is a 64-bit number."""
+    return max(0, _log2(n_terms) - 2) if n_terms else 0
+
+
+def _whole(values: FloatArray, bits: IntArray | int) -> IntArray:
+    """The nearest whole numbers of units of 2^-bits."""
+    return np.rint(np.ldexp(values, bits)).astype(np.int64)
+
+
+def _input_range(plan: Plan) -> float:
+    """A power of two that no standardised training row exceeds."""
+    furthest = max(LEAST_RANGE, plan.model_reach / FAR_AWAY)
+    if isinstance(plan.basis, KernelBasis):
+        furthest = max(furthest, float(np.abs(plan.basis.vectors).max(initial=0.0)))
+    return 2.0 ** _log2(furthest)
+
+
+def _bits_of_inputs(plan: Plan, r: float) -> tuple[IntArray, IntArray]:
+    """Bits behind the point of inputs and of the features that are used."""
+    largest = np.abs(plan.center) + r / plan.inverse_scale
+    position = {feature: i for i, feature in enumerate(plan.used.tolist())}
+    input_bits = np.zeros(len(plan.inputs), dtype=np.int64)
+    feature_bits = np.full(len(plan.used), FLAG_BITS, dtype=np.int64)
+    feature = 0
+    for i, column in enumerate(plan.inputs):
+        if isinstance(column, Number) and feature in position:
+            at = position[feature]
+            input_bits[i] = feature_bits[at] = BITS - _log2(largest[at])
+        feature += len(column.features)
+    return input_bits, feature_bits
+
+
+def _monomials(
+    basis: Monomials, r: float, e_z: FloatArray, norm_shift: int
+) -> tuple[FloatArray, FloatArray, int]:
+    """Bounds and errors of products of two factors, and their unit."""
+    z_bits, D = BITS - _log2(r), len(e_z)
+    terms = (2.0 * r * e_z + e_z**2).sum() + D * 2.0 ** -(2 * z_bits - term_shift(D) + 1)
+    e_norm = terms * 2.0**-norm_shift + 2.0 ** -(z_bits + 1)
+    bound = np.append(np.full(D, r), [r, 1.0])  # the last two: norm, constant
+    error = np.append(e_z, [e_norm, 0.0])
+    assert (SQUARED_NORM, ABSENT) == (-2, -1)
+    a, b = basis.first, basis.second
+    bits = BITS - 2 * _log2(r)
+    errors = bound[a] * error[b] + bound[b] * error[a] + error[a] * error[b]
+    return bound[a] * bound[b], errors + 2.0 ** -(bits + 1), bits
+
+
+def _kernel(
+    plan: Plan, basis: KernelBasis, r: float, e_z: FloatArray
+) -> tuple[Steps, FloatArray, FloatArray, int]:
+    """Steps of a kernel, bounds and errors of its values, and their unit."""
+    kernel, vectors, D = basis.kernel, np.abs(basis.vectors), len(e_z)
+    z_bits = BITS - _log2(r)
+    e_v = 2.0 ** -(z_bits + 1)
+    whole = _whole(basis.vectors, z_bits)
+    if isinstance(kernel, RBFKernel):
+        bound = D * (2.0 * r) ** 2
+        bits = BITS - _log2(bound)
+        e_d = e_z + e_v
+        e_sum = float((4.0 * r * e_d + e_d**2).sum()) + 2.0 ** -(bits + 1)
+        e_sum += D * 2.0 ** -(2 * z_bits - term_shift(4 * D) + 1)
+        rate = kernel.gamma / math.log(2.0)
+        rate_bits = BITS - _log2(rate)
+        _require(plan, bits + rate_bits >= SCORE_BITS, "gamma is too large")
+        # from exponents of 32 on, the kernel is zero either way
+        e_t = rate * e_sum + min(bound, 32.0 / rate) * 2.0 ** -(rate_bits + 1)
+        e_t += 2.0 ** -(SCORE_BITS + 1)
+        error = math.log(2.0) * e_t + EXP_ERROR + 2.0**-BITS
+        steps = Steps(
+            whole, term_shift(4 * D), bits, int(_whole(np.array(rate), rate_bits)), rate_bits, 0, ()
+        )
+        n = len(vectors)
+        return steps, np.ones(n), np.full(n, error), BITS
+    bound = r * vectors.sum(axis=1)
+    lost = term_shift(D)
+    bits = min(BITS - _log2(float(bound.max())), 2 * z_bits - lost)
+    error = vectors @ e_z + (r + e_z).sum() * e_v + 2.0 ** -(bits + 1)
+    error = error + D * 2.0 ** -(2 * z_bits - lost + 1)
+    steps = Steps(whole, lost, bits, 0, 0, 0, ())
+    if isinstance(kernel, LinearKernel):
+        return steps, bound, error, bits
+    assert isinstance(kernel, PolynomialKernel)
+    return _polynomial(plan, kernel, steps, bound, error)
+
+
+def _polynomial(
+    plan: Plan, kernel: PolynomialKernel, steps: Steps, bound: FloatArray, error: FloatArray
+) -> tuple[Steps, FloatArray, FloatArray, int]:
+    """Powers of ``gamma x'z + coef0``, each in a unit of its own."""
+    factor_bits = BITS - _log2(kernel.gamma)
+    base = kernel.gamma * bound + kernel.coef0
+    bits = [BITS - _log2(float(base.max()))]
+    fits = 0 <= factor_bits + steps.sum_bits - bits[0] <= MAX_SHIFT
+    _require(plan, fits, "gamma or coef0 is too large")
+    e_base = kernel.gamma * error + (bound + error) * 2.0 ** -(factor_bits + 1) + 2.0 ** -bits[0]
+    power, e_power = base, e_base
+    for _ in range(1, kernel.degree):
+        e_power = power * e_base + base * e_power + e_power * e_base
+        power = power * base
+        bits.append(BITS - _log2(float(power.max())))
+        e_power = e_power + 2.0 ** -(bits[-1] + 1)
+    steps = replace(
+        steps,
+        factor=int(_whole(np.array(kernel.gamma), factor_bits)),
+        factor_bits=factor_bits,
+        constant=int(_whole(np.array(kernel.coef0), bits[0])),
+        powers=tuple(bits),
+    )
+    return steps, power, e_power, bits[-1]
+
+
+def _error_of_probabilities(e_score: float, n_components: int) -> float:
+    """Bound for class probabilities from a bound for scores.
+
+    Scores off by e move the odds of a class by a factor of at most exp(2 e), which moves its
+    probability by at most tanh(e / 2). Then come the exponentials, each of a difference of scores
+    that is rounded once more, in sum and total, and the rounding of the quotient.
+    """
+    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS
+    error = math.tanh(e_score / 2.0) + 2.0 * n_components * e_exp + 2.0**-SCORE_BITS
+    error *= 1.001  # for products of errors that were left out
+    unit = 10.0 ** (math.floor(math.log10(error)) - 1)
+    return float(f"{math.ceil(error / unit) * unit:.1e}")  # two digits, rounded up

@@ -1,0 +1,153 @@
+"""What a C header says about itself: to its reader, and to the compiler."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+import sdgm
+from sdgm._typing import IntArray
+from sdgm.export.c_fixed import SCORE_BITS
+from sdgm.export.c_plan import Plan, Precision
+from sdgm.export.c_text import comment, identifiers
+from sdgm.tables.inputs import Category, Input
+
+# characters of an identifier for all levels of a column, which leaves some for the level
+MAX_PREFIX = 44
+
+
+def constants(plan: Plan, name: str, units: IntArray | None) -> Iterator[str]:
+    """Sizes, indices of inputs and classes, codes of levels.
+
+    In fixed point, ``units`` are the bits behind the point of every input.
+    """
+    NAME = name.upper()
+    yield (
+        f"#define {NAME}_N_INPUTS {len(plan.inputs)}\n"
+        f"#define {NAME}_N_CLASSES {len(plan.class_names)}"
+    )
+    if units is not None:
+        yield (
+            f"/* A probability of one, and an input without a value. */\n"
+            f"#define {NAME}_ONE {2**SCORE_BITS}\n#define {NAME}_MISSING INT32_MIN"
+        )
+    taken: set[str] = set()
+    inputs = identifiers(f"{NAME}_INPUT_", [column.name for column in plan.inputs], taken)
+    used = plan.used_inputs
+    bits = [None] * len(inputs) if units is None else units.tolist()
+    notes = [
+        f"{comment(column.name)}: {_kind(column, bits[i], NAME)}"
+        + ("" if i in used else ", not used by the model")
+        for i, column in enumerate(plan.inputs)
+    ]
+    yield _enum("What x[i] is.", list(zip(inputs, range(len(inputs)), notes, strict=True)))
+    for column, identifier in zip(plan.inputs, inputs, strict=True):
+        if isinstance(column, Category):
+            prefix = identifier.replace("_INPUT_", "_LEVEL_", 1)[:MAX_PREFIX] + "_"
+            names = [*column.levels, "missing"]
+            levels = identifiers(prefix, names, taken)
+            notes = [*(comment(level) for level in column.levels), "no value"]
+            yield _enum(
+                f"Levels of {comment(column.name)}; any other is -1.",
+                list(zip(levels, range(len(levels)), notes, strict=True)),
+            )
+    classes = identifiers(f"{NAME}_CLASS_", plan.class_names, taken)
+    notes = [comment(label) for label in plan.class_names]
+    yield _enum("The classes.", list(zip(classes, range(len(classes)), notes, strict=True)))
+
+
+def _enum(title: str, entries: list[tuple[str, int, str]]) -> str:
+    codes = [f"{identifier} = {value}" for identifier, value, _ in entries]
+    codes = [*(f"{code}," for code in codes[:-1]), codes[-1]]
+    width = max(map(len, codes))
+    lines = [
+        f"    {code:{width}}  /* {note} */"
+        for code, (_, _, note) in zip(codes, entries, strict=True)
+    ]
+    return "\n".join([f"/* {title} */", "enum {", *lines, "};"])
+
+
+def _kind(column: Input, bits: int | None, NAME: str) -> str:
+    """What an input is, with its unit in fixed point."""
+    if isinstance(column, Category):
+        return "index of a level"
+    kind = "number" if bits is None else f"number in units of 2^{-bits}"
+    if column.fill is None:
+        return kind
+    return f"{kind}, or {'NaN' if bits is None else f'{NAME}_MISSING'} where it is missing"
+
+
+def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
+    """The body between what tells readers and compilers what it is."""
+    NAME, n_weights = name.upper(), int(np.count_nonzero(plan.coef))
+    digest = hashlib.sha256(body.encode()).hexdigest()[:8].upper()
+    said = "\n".join(f" * {line}".rstrip() for line in [*_usage(plan, name), *costs])
+    return f"""\
+/*
+ * {name}: a classifier of {len(plan.class_names)} classes, {len(plan.offset)} components and \
+{n_weights} weights
+ * beside the constants, made by sdgm {sdgm.__version__}.
+ *
+{said}
+ * Nothing is allocated, and nothing is kept between calls.
+ */
+#ifndef {NAME}_MODEL
+#define {NAME}_MODEL 0x{digest}
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "{name} tells missing values by NaN: compile without -ffast-math and -ffinite-math-only"
+#endif
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{body}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#elif {NAME}_MODEL != 0x{digest}
+#error "two different models are called {name}: export one of them with another name"
+#endif
+"""
+
+
+def _usage(plan: Plan, name: str) -> list[str]:
+    """Functions and inputs in words."""
+    NAME = name.upper()
+    fixed = plan.precision is Precision.FIXED
+    real = "int32_t" if fixed else str(plan.precision)
+    lines = [
+        f"  int {name}_predict(const {real} x[{NAME}_N_INPUTS]);",
+        f"  int {name}_predict_proba(const {real} x[{NAME}_N_INPUTS], {real} p[{NAME}_N_CLASSES]);",
+        f"  const char *{name}_class_name(int c);",
+    ]
+    table = "x holds the columns of the table that the model was trained on, in the order and units"
+    if not fixed:
+        return [
+            *lines,
+            "",
+            f"{table} below.",
+            "A missing value is NaN. Where training saw no missing value, and for infinite numbers",
+            "and codes that are no level, the class is -1 and the probabilities are NaN.",
+            "",
+        ]
+    return [
+        *lines,
+        f"  int32_t {name}_input(int i, double value);",
+        "",
+        f"{table}",
+        f"below, as whole numbers: {name}_input makes them from floating-point numbers, and may be",
+        f"left unused. Probabilities are in units of 1 / {NAME}_ONE.",
+        f"A missing value is {NAME}_MISSING. Where training saw no missing value, and for codes",
+        "that are no level, the class is -1 and so are the probabilities.",
+        "",
+    ]

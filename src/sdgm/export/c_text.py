@@ -1,0 +1,164 @@
+"""Text that C takes: identifiers, comments, strings and numbers, whatever the user's names are.
+
+Headers are plain ASCII. Names of columns, levels and classes may close comments, continue lines,
+spell trigraphs or turn the direction of writing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+MAX_NAME = 31
+# characters of an identifier that C99 compilers must tell apart
+MAX_IDENTIFIER = 63
+# characters of a string literal that C99 compilers must take
+MAX_LITERAL = 4095
+# of a user's name in a comment; it is there in full where it is a string
+MAX_COMMENT = 60
+LINE = 96
+LARGEST_DOUBLE = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
+SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
+
+# of C99, and what C11 and C++ add
+KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int
+long register restrict return short signed sizeof static struct switch typedef union unsigned void
+volatile while alignas alignof and and_eq asm bitand bitor bool catch class compl concept const_cast
+constexpr decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept
+not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+static_assert static_cast template this thread_local throw true try typeid typename using virtual
+wchar_t xor xor_eq
+"""
+
+
+def checked_name(name: str) -> str:
+    """The name, if every identifier of a header can begin with it.
+
+    Examples
+    --------
+    >>> checked_name("iris")
+    'iris'
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
+        raise ValueError(
+            f"name must be a C identifier of letters, digits and single underscores that begins "
+            f"with a letter, got {name!r}; try 'sdgm'."
+        )
+    if name in KEYWORDS.split():
+        raise ValueError(f"name must not be a keyword of C or C++, got {name!r}; try 'sdgm'.")
+    if len(name) > MAX_NAME:
+        raise ValueError(
+            f"name must have at most {MAX_NAME} characters, got {len(name)}: {name!r}."
+        )
+    return name
+
+
+def identifiers(prefix: str, names: Sequence[str], taken: set[str]) -> list[str]:
+    """Constants for names, in capitals: different from each other and from those taken.
+
+    Parameters
+    ----------
+    prefix : str
+    names : sequence of str
+    taken : set of str
+        The new ones are added to it.
+
+    Examples
+    --------
+    >>> identifiers("IRIS_", ["petal length (cm)", "petal-length: cm", "*/"], set())
+    ['IRIS_PETAL_LENGTH_CM', 'IRIS_PETAL_LENGTH_CM_2', 'IRIS_X']
+    """
+    made: list[str] = []
+    last: dict[str, int] = {}  # number of the last name that came out the same
+    for name in names:
+        word = re.sub(r"[^A-Za-z0-9]+", "_", name[: 4 * MAX_IDENTIFIER]).strip("_").upper() or "X"
+        identifier = (prefix + word)[:MAX_IDENTIFIER].rstrip("_")
+        first = identifier
+        while identifier in taken:
+            last[first] = last.get(first, 1) + 1
+            end = f"_{last[first]}"
+            identifier = (prefix + word)[: MAX_IDENTIFIER - len(end)].rstrip("_") + end
+        taken.add(identifier)
+        made.append(identifier)
+    return made
+
+
+def comment(text: str, limit: int = MAX_COMMENT) -> str:
+    r"""Text that stays inside a comment, on its line, shortened where it is long.
+
+    Examples
+    --------
+    >>> print(comment("a*/b ??/ größe"))
+    a* /b ? ?/ gr\xf6\xdfe
+    """
+    if len(text) > limit:
+        text = text[:limit] + "..."
+    text = text.encode("ascii", "backslashreplace").decode()
+    text = "".join(c if " " <= c <= "~" else f"\\x{ord(c):02x}" for c in text)
+    text = text.replace("*/", "* /").replace("/*", "/ *")
+    return re.sub(r"\?(?=\?)", "? ", text).rstrip("\\")
+
+
+def literal(text: str) -> str:
+    r"""A string as C literals, one per line: UTF-8 bytes, in octal where they are not ASCII.
+
+    Three octal digits always, so that a digit that follows is not taken for a part of them.
+
+    Examples
+    --------
+    >>> print(literal('größe "??/" 1'))
+    "gr\303\266\303\237e \"\?\?/\" 1"
+    """
+    pieces, line = [], ""
+    for byte in utf8(text):
+        shown = chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
+        if shown in '"\\?':
+            shown = "\\" + shown
+        if len(line) + len(shown) > LINE - 8:
+            pieces.append(f'"{line}"')
+            line = ""
+        line += shown
+    return "\n    ".join([*pieces, f'"{line}"'])
+
+
+def characters(text: str) -> str:
+    """A string too long for a literal, as the initialiser of an array of characters."""
+    shown = [f"'\\{byte:03o}'" for byte in utf8(text) + b"\0"]
+    return "{\n" + wrapped(shown) + "\n}"
+
+
+def utf8(text: str) -> bytes:
+    """The bytes of a string; half of a surrogate pair is spelled out."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def wrapped(items: Sequence[str], indent: str = "    ") -> str:
+    """Items with commas between them, in lines of some length."""
+    lines, line = [], indent
+    for i, item in enumerate(items):
+        piece = item + ("," if i + 1 < len(items) else "")
+        if len(line) + len(piece) > LINE and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += piece + " "
+    return "\n".join([*lines, line.rstrip()])
+
+
+def number(value: float, real: str) -> str:
+    """A number as a constant of type double or float, with the digits that bring it back.
+
+    Examples
+    --------
+    >>> number(0.1, "double"), number(0.1, "float"), number(1e-300, "float")
+    ('0.1', '0.1f', '0.0f')
+    """
+    if not abs(value) <= (LARGEST_FLOAT if real == "float" else LARGEST_DOUBLE):
+        raise ValueError(f"{value!r} is no number that {real} holds; try precision='double'.")
+    if real != "float":
+        return repr(float(value))
+    # numbers with fewer digits than others, below the smallest normal one, are left out
+    return f"{np.float32(value if abs(value) >= SMALLEST_FLOAT else 0.0)!s}f"

@@ -1,0 +1,212 @@
+"""The model card: a fitted model as JSON that people can read and programs can compute with."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import sdgm
+from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.estimators.dual import KernelBasis
+from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.tables.inputs import Category, Input
+from sdgm.tables.writing import replacing
+from sdgm.words import Description, ModeDescription, describe
+
+CARD_FORMAT = 1
+FORMULA = (
+    "Inputs become features: a number x is itself, or its fill where it is missing, and a feature "
+    "that is one where it was missing follows if there is an indicator; a category has one feature "
+    "per level, one where the row has it and zero elsewhere, and one for missing if it says so.",
+    "z_i = (feature_i - center_i) * inverse_scale_i, clipped to [-reach, reach].",
+)
+FORMULA_OF_TERMS = (
+    "term_j(z) is the product of the z_i of its features, or the sum of all z_i^2 (squared_norm).",
+    "score of a mode = ln(mixture_weight) + constant + sum of weight * term_j(z).",
+)
+FORMULA_OF_KERNELS = (
+    "v_j is the relevance vector j, its features standardised in the same way; k(z, v) is "
+    "(gamma z'v + coef0)^degree (poly), exp(-gamma |z - v|^2) (rbf) or z'v (linear).",
+    "score of a mode = ln(mixture_weight) + constant + sum of weight * k(z, v_j).",
+)
+FORMULA_OF_CLASSES = (
+    "P(class) = sum of exp(score) over the modes of the class / sum over all modes.",
+    "These are the probabilities of the most probable weights, predictive='map'.",
+)
+
+
+def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
+    """A model card: what the model is, and every number that its predictions need.
+
+    Parameters
+    ----------
+    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
+        SemiSupervisedSDGMClassifier, or a TableModel
+    path : path, optional
+        Where to write it as well.
+
+    Returns
+    -------
+    text : str
+        JSON without NaN or infinity; numbers have the digits to be read back as they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sdgm import SDGMClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> card = json.loads(to_json(SDGMClassifier(n_components=1).fit(X, y)))
+    >>> card["classes"], card["inputs"][0]["name"]
+    ([0, 1, 2], 'sepal length (cm)')
+    """
+    text = json.dumps(_card(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # a lone half of a surrogate pair has no place in a file
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if path is not None:
+        with replacing(Path(path)) as file:
+            file.write(text.encode("utf-8"))
+    return text
+
+
+def _card(model: Any) -> dict[str, Any]:
+    plain, words = portable(model), describe(model)
+    classifier, _ = classifier_and_inputs(model)
+    is_dual = isinstance(plain.basis, KernelBasis)
+    formula = FORMULA + (FORMULA_OF_KERNELS if is_dual else FORMULA_OF_TERMS) + FORMULA_OF_CLASSES
+    form = "kernels at relevance vectors (dual form)" if is_dual else "quadratic terms"
+    scaler = zip(words.features, plain.center.tolist(), plain.inverse_scale.tolist(), strict=True)
+    return {
+        "what": f"Sparse discriminative Gaussian mixture classifier on {form}",
+        "card_format": CARD_FORMAT,
+        "target": words.target,
+        "classes": plain.classes.tolist(),
+        "inputs": [_input(each) for each in plain.inputs],
+        "words": words.text(100).splitlines(),
+        "formula": list(formula),
+        "features": [
+            {"name": each.name, "center": center, "inverse_scale": inverse, "used": each.used}
+            for each, center, inverse in scaler
+        ],
+        "reach": float(plain.reach),
+        **_columns(classifier, plain, words),
+        "modes": [_mode(each.label, mode) for each in words.classes for mode in each.modes],
+        "weights": {"left": words.n_weights, "before_learning": words.n_initial_weights},
+        "settings": {
+            "estimator": words.estimator,
+            "parameters": json_value(classifier.get_params(deep=False)),
+            "chosen": words.chosen,
+        },
+        "learning": _learning(classifier),
+        "training": json_value(getattr(model, "record", {})),
+        "versions": _versions(),
+    }
+
+
+def _input(each: Input) -> dict[str, Any]:
+    rest: dict[str, Any]
+    if isinstance(each, Category):
+        rest = {"kind": "category", "levels": list(each.levels), "missing": each.missing}
+    else:
+        rest = {"kind": "number", "fill": each.fill, "indicator": each.indicator}
+    return {"name": each.name, **rest, "features": list(each.features)}
+
+
+def _columns(classifier: Any, plain: PortableModel, words: Description) -> dict[str, Any]:
+    """The terms, or the kernel and its relevance vectors."""
+    basis = plain.basis
+    if isinstance(basis, Monomials):
+        pairs = zip(basis.first.tolist(), basis.second.tolist(), strict=True)
+        return {
+            "terms": [
+                {"name": name, "squared_norm": True}
+                if i == SQUARED_NORM
+                else {"name": name, "features": [p for p in (i, j) if p != ABSENT]}
+                for name, (i, j) in zip(basis.names(plain.feature_names), pairs, strict=True)
+            ]
+        }
+    return {
+        "kernel": _kernel(basis.kernel),
+        "relevance_vectors": [
+            {"name": each.name, "training_row": each.row, "values": each.values, "features": row}
+            for each, row in zip(words.vectors, classifier.relevance_vectors_.tolist(), strict=True)
+        ],
+    }
+
+
+def _kernel(kernel: Any) -> dict[str, Any]:
+    match kernel:
+        case PolynomialKernel(degree, gamma, coef0):
+            rest = {"degree": int(degree), "gamma": float(gamma), "coef0": float(coef0)}
+            return {"name": "poly", **rest}
+        case RBFKernel(gamma):
+            return {"name": "rbf", "gamma": float(gamma)}
+        case LinearKernel():
+            return {"name": "linear"}
+        case _:
+            raise TypeError(f"{type(kernel).__name__} is no kernel that a model card can hold.")
+
+
+def _mode(label: Any, mode: ModeDescription) -> dict[str, Any]:
+    constant = mode.constant
+    return {
+        "class": label,
+        "mode": mode.number,
+        "mixture_weight": mode.mixture_weight,
+        "constant": 0.0 if constant is None else constant.weight,
+        "constant_std": None if constant is None else constant.std,
+        "weights": [
+            {"term": term.column, "name": term.name, "weight": term.weight, "std": term.std}
+            for term in mode.terms
+        ],
+        "gaussian": None if mode.gaussian is None else asdict(mode.gaussian),
+    }
+
+
+def _learning(classifier: Any) -> dict[str, Any]:
+    names = ("n_iter_", "converged_", "stop_reason_", "log_evidence_")
+    return {name[:-1]: json_value(getattr(classifier, name, None)) for name in names}
+
+
+def _versions() -> dict[str, str]:
+    """What the card was written with; what the model was learned with is in its record."""
+    return {
+        "sdgm": sdgm.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def json_value(value: Any) -> Any:
+    """A value of JSON: null for NaN and infinity, words for what JSON has no place for.
+
+    Examples
+    --------
+    >>> json_value({"tol": np.float64(0.5), "seen": (1, float("nan"))})
+    {'tol': 0.5, 'seen': [1, None]}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): json_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    return getattr(value, "__name__", type(value).__name__)

@@ -1,0 +1,21 @@
+"""What is raised for a file that is not a sound model."""
+
+from __future__ import annotations
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be read: missing, damaged, of another format, or not sound.
+
+    Examples
+    --------
+    >>> from sdgm import ModelFileError, load
+    >>> try:
+    ...     load("missing.sdgm")
+    ... except ModelFileError as error:
+    ...     print(error)
+    missing.sdgm does not exist; check the path.
+    """
+
+
+class Unsound(Exception):
+    """What is wrong with the contents of a file, as the end of a sentence that begins with it."""

@@ -1,0 +1,159 @@
+"""What a report is about: a model, how it was learned, and how it does on rows it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import IntArray
+from sdgm.estimators.base import BaseSDGM
+from sdgm.portable import PortableModel, portable
+from sdgm.report.soundness import is_sound
+from sdgm.report.story import Story, film
+from sdgm.tables.inputs import Input, Number, feature_names
+from sdgm.words import Description, describe, shown
+
+CURVES = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_components")
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the sections of a report tell of.
+
+    Attributes
+    ----------
+    model : TableModel or fitted classifier
+    classifier : BaseSDGM
+    record : dict
+        Of a TableModel, else what the classifier knows.
+    story : dict of arrays
+    held_out : dict or None
+        As in the record of a TableModel.
+    title : str or None
+    """
+
+    model: Any
+    classifier: BaseSDGM
+    record: dict[str, Any]
+    story: Story
+    held_out: dict[str, Any] | None
+    title: str | None
+
+    @cached_property
+    def words(self) -> Description:
+        """The model in words."""
+        return describe(self.model)
+
+    @cached_property
+    def portable(self) -> PortableModel | None:
+        """Plain numbers, or None where a kernel cannot be carried away."""
+        try:
+            return portable(self.model)
+        except ValueError:
+            return None
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """Labels, as they are shown."""
+        return [shown(label) for label in self.classifier.classes_.tolist()]
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """Columns of the user's table."""
+        if self.portable is not None:
+            return self.portable.inputs
+        n_features = self.classifier.n_features_in_
+        return tuple(Number(f"x{i + 1}") for i in range(n_features))
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the features, as they are shown."""
+        return [shown(name) for name in feature_names(self.inputs)]
+
+    @property
+    def target(self) -> str | None:
+        """Name of the column with the labels, as it is shown."""
+        target = getattr(self.model, "target", None)
+        return None if target is None else shown(target)
+
+    @cached_property
+    def history(self) -> dict[str, list[float]]:
+        """Curves by iteration; empty lists when nothing is known of the learning."""
+        records = getattr(self.classifier, "history_", None) or []
+        if records:
+            return {name: [float(getattr(each, name)) for each in records] for name in CURVES}
+        stored = self.record.get("history") or {}
+        n = len(stored.get("iteration") or [])
+        curves = {name: stored.get(name) or [] for name in CURVES}
+        if any(len(each) != n for each in curves.values()):
+            return {name: [] for name in CURVES}
+        return {
+            name: [np.nan if value is None else float(value) for value in each]
+            for name, each in curves.items()
+        }
+
+    @property
+    def baselines(self) -> list[dict[str, Any]]:
+        """Simple models, where they were measured on the same rows."""
+        same = self.held_out is not None and self.held_out is self.record.get("held_out")
+        return list(self.record.get("baselines") or []) if same else []
+
+    @property
+    def n_components(self) -> list[int]:
+        """Components left in each class."""
+        return [int(n) for n in self.classifier.n_components_]
+
+    @property
+    def initial_components(self) -> list[int] | None:
+        """Components that each class started with, where it is known."""
+        stored = (self.record.get("components") or {}).get("initial")
+        if stored:
+            return [int(n) for n in stored]
+        classes = self.story.get("component_class")
+        if classes is None:
+            return None
+        counts: IntArray = np.bincount(classes, minlength=len(self.class_names))
+        return [int(n) for n in counts]
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows that were learned from, where it is known."""
+        if "n_rows" in self.story:
+            return int(self.story["n_rows"][0])
+        return (self.record.get("source") or {}).get("rows_used")
+
+
+def gathered(
+    model: Any,
+    *,
+    X: Any = None,
+    y: Any = None,
+    held_out: dict[str, Any] | None = None,
+    title: str | None = None,
+) -> Content:
+    """The content of a report on a model; X, y are the rows that a classifier was fitted to."""
+    is_table = hasattr(model, "inputs")
+    classifier = model.classifier if is_table else model
+    classifier = getattr(classifier, "estimator_", classifier)
+    record: dict[str, Any] = dict(model.record) if is_table else {}
+    story: Story = dict(model.story) if is_table else {}
+    if not is_sound(story, classifier):
+        story = {}
+    if X is not None and y is not None and not story:
+        story = film(model.classifier if is_table else model, X, y)
+    measured = held_out if held_out is not None else record.get("held_out")
+    if not isinstance(measured, dict) or not {"rows", "error"} <= measured.keys():
+        measured = None
+    content = Content(
+        model=model,
+        classifier=classifier,
+        record=record,
+        story=story,
+        held_out=measured,
+        title=title,
+    )
+    _ = content.words  # says what is wrong if the model is no model of ours, or not fitted
+    return content

@@ -1,0 +1,174 @@
+"""Which columns of a table become inputs, as what, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sdgm._typing import IntArray
+from sdgm.tables.errors import TableError, counted, listed, quoted
+from sdgm.tables.inputs import Category, Input, Number, feature_names
+from sdgm.tables.matching import check_finite
+from sdgm.tables.values import as_numbers, as_texts, kind_of
+
+# levels of a category that get a feature; rarer ones have none
+MAX_LEVELS = 20
+# texts of which more than this share are distinct name the rows and do not group them
+DISTINCT_SHARE = 0.5
+# share of values that decides what a column of texts is meant to be
+MOST = 0.9
+DATE = r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?$"
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """What became of a column.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "category", "left out", "id"}
+    reason : str
+        Why it was left out, or what else there is to say; may be empty.
+    missing : int
+        Rows without a value.
+    levels : int or None
+        Distinct values of a category.
+    """
+
+    name: str
+    kind: str
+    reason: str = ""
+    missing: int = 0
+    levels: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def chosen_columns(
+    frame: Any, train: IntArray, others: Sequence[str], *, allow_missing: bool = True
+) -> tuple[tuple[Input, ...], list[ColumnNote]]:
+    """The inputs of a table, and what became of each of its columns.
+
+    Kinds, and whether values are missing, are decided from all rows; medians and levels come from
+    those to learn from.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Rows with a label.
+    train : array of int
+        Rows to learn from.
+    others : sequence of str
+        Columns that are no inputs: target and id.
+    allow_missing : bool
+        Whether missing values are filled in; otherwise they are refused.
+    """
+    inputs: list[Input] = []
+    notes: list[ColumnNote] = []
+    for name in frame.columns:
+        if name not in others:
+            column, note = judged(frame.get_column(name), train)
+            notes.append(note)
+            if column is not None:
+                inputs.append(column)
+    if not inputs:
+        reasons = ", ".join(f"{quoted(note.name)} ({note.reason})" for note in notes[:3])
+        raise TableError(
+            "The table has no column to learn from"
+            + (f": {reasons}; add numbers or categories." if notes else " beside the target.")
+        )
+    gaps = [note for note in notes if note.missing and note.kind != "left out"]
+    if gaps and not allow_missing:
+        raise TableError(
+            f"Values are missing in {listed(note.name for note in gaps)} "
+            f"({counted(gaps[0].missing, 'row')} in the first); fill them in, leave these columns "
+            "out, or use missing='impute'."
+        )
+    check_features(inputs)
+    return tuple(inputs), notes
+
+
+def judged(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
+    """A column as an input, if it can be one."""
+    kind = kind_of(series)
+    if kind == "numbers":
+        return as_number(series, train)
+    if kind != "texts":
+        return left_out(series, f"holds {kind}; make numbers of them first")
+    numbers, odd = as_numbers(series)
+    if not odd.any() and numbers.null_count() < len(numbers):
+        return as_number(series, train)
+    return as_category(series, train, n_odd=int(odd.sum()))
+
+
+def left_out(series: Any, reason: str, missing: int = 0) -> tuple[None, ColumnNote]:
+    """A column that is no input."""
+    return None, ColumnNote(series.name, "left out", reason, missing)
+
+
+def as_number(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
+    """A numeric column, unless it says nothing."""
+    values, _ = as_numbers(series)
+    check_finite(series.name, values, 0)
+    missing = values.null_count()
+    if missing == len(values):
+        return left_out(series, "has no values", missing)
+    if values.n_unique() == 1:
+        return left_out(series, f"is always {values[0]:g}", missing)
+    if not missing and len(values) > 2 and (values.diff().drop_nulls() == 1.0).all():
+        return left_out(series, "numbers the rows")
+    fill = None
+    if missing:
+        median = values[train].median()
+        fill = float(values.median() if median is None else median)
+    reason = f"{fill:.4g} where missing; indicator" if missing else ""
+    note = ColumnNote(series.name, "number", reason, missing)
+    return Number(series.name, fill, indicator=bool(missing)), note
+
+
+def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None, ColumnNote]:
+    """A column of texts, unless they say nothing."""
+    texts = as_texts(series)
+    present = texts.drop_nulls()
+    missing, n_distinct = texts.null_count(), present.n_unique()
+    if not len(present):
+        return left_out(series, "has no values", missing)
+    if n_distinct == 1 and not missing:
+        return left_out(series, f"is always {quoted(present[0])}")
+    if present.str.contains(DATE).mean() > MOST:
+        return left_out(series, "holds dates; make numbers of them first", missing)
+    if n_distinct > max(2, DISTINCT_SHARE * len(present)):
+        if n_odd < (1.0 - MOST) * len(present):
+            _, odd = as_numbers(series)
+            example = quoted(series.filter(odd)[0])
+            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; mend these"
+            return left_out(series, reason, missing)
+        reason = f"{n_distinct:,} distinct values in {counted(len(present), 'row')}"
+        return left_out(series, reason, missing)
+    levels = frequent_levels(texts[train])
+    reason = ""
+    if n_distinct > len(levels):
+        reason = f"{n_distinct - len(levels)} rarer levels count as none of these"
+    note = ColumnNote(series.name, "category", reason, missing, n_distinct)
+    return Category(series.name, levels, missing=bool(missing)), note
+
+
+def frequent_levels(texts: Any) -> tuple[str, ...]:
+    """The most frequent values, and of equally frequent ones those first in the alphabet."""
+    counts = texts.drop_nulls().alias("level").value_counts(name="n")
+    ordered = counts.sort(["n", "level"], descending=[True, False])
+    return tuple(ordered["level"].head(MAX_LEVELS).to_list())
+
+
+def check_features(inputs: Sequence[Input]) -> None:
+    """Refuse features of the same name, such as of a column 'a=x' beside a level x of a."""
+    names = feature_names(inputs)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(
+            f"Two features would be called {listed(repeated)}; rename one of the columns."
+        )

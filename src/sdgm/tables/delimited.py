@@ -1,0 +1,232 @@
+"""Delimited text, block by block: a header, and whole rows of bytes in constant memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterator, Sequence
+from typing import IO, Any
+
+from sdgm.tables.errors import TableError, counted, listed, polars
+from sdgm.tables.values import with_decimal_points
+
+# bytes that are read first, and then at once
+START = 1 << 16
+BLOCK = 1 << 23
+# longest row, and longest header
+MAX_ROW = 1 << 26
+SEPARATORS = ",;\t|"
+# rows that are looked at to find the separator
+LOOKED_AT = 5
+
+
+class DelimitedText:
+    r"""A stream of CSV or the like, read once from start to end.
+
+    Rows with nothing in them are skipped, and rows that end early lack values.
+
+    Parameters
+    ----------
+    stream : binary file
+    name : str
+        What to call it in errors.
+    separator : str, optional
+        Between the fields of a row; found from the first rows if not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = DelimitedText(io.BytesIO(b"a;b\n1;x\n2;y\n"), "rows.csv")
+    >>> table.columns, table.separator
+    (('a', 'b'), ';')
+    >>> [block.rows() for block in table.chunks(["a"], numbers=["a"])]
+    [[(1.0,), (2.0,)]]
+    """
+
+    def __init__(self, stream: IO[bytes], name: str, separator: str | None = None) -> None:
+        self.stream, self.name = stream, name
+        self.bytes_read = 0
+        self.n_rows = 0  # handed out so far
+        start = self.header_bytes()
+        end = row_end(start) or len(start)
+        self.rest = start[end:]
+        header = self.decoded(start[:end], 0)
+        self.separator = separator or found_separator(header, self.rest)
+        self.columns = self.checked_names(header)
+
+    def read(self, size: int) -> bytes:
+        data = self.stream.read(size)
+        self.bytes_read += len(data)
+        return data
+
+    def header_bytes(self) -> bytes:
+        """The beginning of the stream, at least up to the end of the header."""
+        data = self.read(START)
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise TableError(f"{self.name} is UTF-16 text; save it as UTF-8.")
+        if data.startswith((b"PK\x03\x04", b"PAR1")) or b"\0" in data:
+            raise TableError(f"{self.name} is no text but a binary file; save it as CSV.")
+        data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+        if not data.strip():
+            raise TableError(f"{self.name} is empty; it needs a header and rows.")
+        if b"\n" not in data and b"\r" in data:
+            raise TableError(f"Lines of {self.name} end in a lone CR; save it with LF or CR LF.")
+        while not row_end(data) and (more := self.read(BLOCK)):
+            data += more
+            if len(data) > MAX_ROW:
+                raise TableError(f"The header of {self.name} has no end; is a quote not closed?")
+        return data
+
+    def checked_names(self, header: str) -> tuple[str, ...]:
+        """Names of the columns; those without one are numbered."""
+        if header.count('"') % 2:
+            raise TableError(f"The header of {self.name} has no end; is a quote not closed?")
+        fields = next(csv.reader(io.StringIO(header, newline=""), delimiter=self.separator))
+        names = [field.strip() or f"column {i + 1}" for i, field in enumerate(fields)]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise TableError(
+                f"{self.name} has several columns called {listed(repeated)}; rename all but one."
+            )
+        return tuple(names)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Whole rows, about `BLOCK` bytes of them at a time."""
+        rest = self.rest
+        while more := self.read(BLOCK):
+            rest += more
+            end = last_row_end(rest)
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+            elif len(rest) > MAX_ROW:
+                raise TableError(
+                    f"A row of {self.name} after row {self.n_rows} has no end within "
+                    f"{MAX_ROW >> 20} MB; is a quote not closed?"
+                )
+        if rest:
+            yield rest
+
+    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
+        """Polars frames of some columns; `numbers` as such where all are, other columns as text."""
+        for block in self.blocks():
+            frame = self.parsed(block, columns, numbers)
+            if len(self.columns) > 1 and all(column.null_count() for column in frame):
+                frame = self.without_empty_lines(frame, block)
+            self.n_rows += len(frame)
+            yield frame
+
+    def parsed(self, block: bytes, columns: Sequence[str], numbers: Collection[str]) -> Any:
+        """Rows of a block as a frame."""
+        pl = polars()
+        try:
+            return self.parsed_as(block, columns, numbers)
+        except pl.exceptions.PolarsError:
+            if not numbers:
+                raise self.trouble(block) from None
+        frame = self.parsed(block, columns, ())
+        if self.separator == ";":
+            mended = [with_decimal_points(frame[name]) for name in columns if name in numbers]
+            frame = frame.with_columns(mended)
+        return frame
+
+    def parsed_as(self, block: bytes, columns: Sequence[str], numbers: Collection[str]) -> Any:
+        """Rows of a block with fixed types; an error of polars where they do not fit."""
+        pl = polars()
+        # names of our own, since polars takes some names for patterns
+        aliases = {name: f"c{i}" for i, name in enumerate(self.columns)}
+        header = self.separator.join(aliases.values()).encode() + b"\n"
+        frame = pl.read_csv(
+            header + block,
+            separator=self.separator,
+            schema={
+                alias: pl.Float64 if name in numbers else pl.String
+                for name, alias in aliases.items()
+            },
+            columns=[aliases[name] for name in columns],
+        )
+        frame = frame.select(aliases[name] for name in columns)
+        frame.columns = list(columns)
+        return frame
+
+    def without_empty_lines(self, frame: Any, block: bytes) -> Any:
+        """The frame without the rows that are blank lines of the file."""
+        pl = polars()
+        empty = self.parsed_as(block, self.columns, ())
+        empty.columns = [f"c{i}" for i in range(len(self.columns))]
+        return frame.filter(~empty.select(pl.all_horizontal(pl.all().is_null())).to_series())
+
+    def trouble(self, block: bytes) -> TableError:
+        """Why a block is no table."""
+        text = self.decoded(block, self.n_rows)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=self.separator)
+        try:
+            for row, fields in enumerate(lines, self.n_rows + 1):
+                if len(fields) > len(self.columns):
+                    return TableError(
+                        f"Row {row} of {self.name} has {counted(len(fields), 'field')}, but the "
+                        f"header has {len(self.columns)}; is a separator within a value not quoted?"
+                    )
+        except csv.Error as error:
+            return TableError(f"{self.name} cannot be read: {error}.")
+        return TableError(
+            f"{self.name} cannot be read after row {self.n_rows}; is there a quote within a value?"
+        )
+
+    def decoded(self, data: bytes, n_before: int) -> str:
+        """Text of bytes that start after so many rows."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            row = n_before + data.count(b"\n", 0, error.start) + 1
+            where = f"in row {row}" if hasattr(self, "columns") else "in the header"
+            raise TableError(
+                f"{self.name} is not UTF-8 text (byte 0x{data[error.start]:02x} {where}); "
+                "save it as UTF-8."
+            ) from None
+
+
+def row_end(data: bytes) -> int:
+    """One past the first line break outside quotes; 0 if there is none."""
+    end, quotes = -1, 0
+    while True:
+        start = end + 1
+        end = data.find(b"\n", start)
+        if end < 0:
+            return 0
+        quotes += data.count(b'"', start, end)
+        if quotes % 2 == 0:
+            return end + 1
+
+
+def last_row_end(data: bytes) -> int:
+    """One past the last line break outside quotes, when data starts a row; 0 if there is none."""
+    quotes, end = data.count(b'"'), len(data)
+    while True:
+        before = data.rfind(b"\n", 0, end)
+        if before < 0:
+            return 0
+        quotes -= data.count(b'"', before, end)
+        if quotes % 2 == 0:
+            return before + 1
+        end = before
+
+
+def found_separator(header: str, rest: bytes) -> str:
+    """The separator that makes most fields of the header, and as many of the first rows."""
+
+    def fields(separator: str) -> tuple[bool, bool, int]:
+        text = header.rstrip("\r\n") + "\n" + rest[:START].decode(errors="replace")
+        counts = []
+        try:
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+                if row:
+                    counts.append(len(row))
+                if len(counts) > LOOKED_AT:
+                    break
+        except csv.Error:
+            return False, False, 0
+        # the last row may be cut off, and short rows are no sign of another separator
+        return counts[0] > 1, max(counts) == counts[0], counts[0]
+
+    return max(SEPARATORS, key=fields)

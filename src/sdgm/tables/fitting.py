@@ -1,0 +1,233 @@
+"""From a table to a model of it: labels, columns, learning, and a test on rows held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.tables.columns import ColumnNote, chosen_columns
+from sdgm.tables.errors import TableError, counted, quoted
+from sdgm.tables.evaluation import measured, scores
+from sdgm.tables.forms import Form, Progress, forget_states, learned
+from sdgm.tables.inputs import Input, feature_names
+from sdgm.tables.labels import codes_among, labels_and_rows, named_column, split_rows
+from sdgm.tables.matching import encoded, typed
+from sdgm.tables.model import TableModel, unnamed
+from sdgm.tables.reading import read_table
+from sdgm.tables.record import learning_record, plain, source_record
+
+# fewer rows of a class to learn from, or of a test, are said to be few
+FEW_TO_LEARN = 10
+FEW_TO_TEST = 30
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows of a table that have a label."""
+
+    name: str
+    frame: Any
+    labels: np.ndarray[Any, Any]
+    rows: IntArray  # where they are in the file
+    n_rows: int  # of the file
+    target: str
+    id_column: str | None
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are no inputs."""
+        return (self.target, self.id_column) if self.id_column else (self.target,)
+
+
+def fit_table(
+    source: Any,
+    target: str,
+    *,
+    id_column: str | None = None,
+    form: str = "auto",
+    components: int | str = "auto",
+    test_size: float = 0.25,
+    missing: str = "impute",
+    refit: bool = False,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> TableModel:
+    """Learn to predict a column of a table from the others.
+
+    Columns of numbers are used as they are, columns of names one-hot encoded; dates, names of the
+    rows and columns that never change are left out. What became of each is in
+    ``model.record["source"]["columns"]``.
+
+    Parameters
+    ----------
+    source : path, "-" or polars.DataFrame
+        A file .csv, .tsv, .parquet or .npz; "-" for CSV on standard input.
+    target : str
+        Column with the labels. Rows without one are left out.
+    id_column : str, optional
+        Column that names the rows: not an input, kept in predictions.
+    form : {"auto", "primal", "dual"}, default="auto"
+        Quadratic features, kernels at training rows, or the better of both. "auto" is "primal" when
+        that is within 0.01 nats of a dense model, and beyond 10,000 rows; else the form with fewer
+        numbers, unless the other is closer to the dense model by more than 0.01 nats.
+    components : int or "auto", default="auto"
+        Components that each class starts with.
+    test_size : float, default=0.25
+        Share of the rows to hold out and test on, of every class; 0 for no test.
+    missing : {"impute", "error"}, default="impute"
+        Missing numbers become the median, with a feature that says so, and missing names a level of
+        their own; or they are refused.
+    refit : bool, default=False
+        After the test, learn again from all rows. Otherwise the model is the one that was tested.
+    random_state : int, default=0
+        Seed of the split and of learning.
+    progress : callable, optional
+        Called with the form in work and the iterations so far.
+
+    Returns
+    -------
+    TableModel
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = {"size": [1.0, 1.2, 0.9, 3.1, 2.9, 3.3] * 10, "kind": list("aaabbb") * 10}
+    >>> model = fit_table(pl.DataFrame(rows), "kind")
+    >>> model.record["held_out"]["error"]
+    0.0
+    """
+    start = perf_counter()
+    if missing not in ("impute", "error"):
+        raise TableError(f"missing must be 'impute' or 'error', got {missing!r}.")
+    settings = (Form(form), checked_components(components), missing == "impute", random_state)
+    data = labelled(source, target, id_column)
+    train, test = split_rows(data.labels, test_size, random_state)
+    model, notes = fitted_to(data, train, *settings, progress)
+    tested = tested_on(model, data, train, test) if len(test) else {}
+    if refit and len(test):
+        settings = (Form(model.record["form"]), *settings[1:])
+        model, notes = fitted_to(data, np.arange(len(data.labels)), *settings, progress)
+    model.record |= tested
+    model.record["refit"] = bool(refit and len(test))
+    model.record["source"] |= {"train_rows": len(train)}
+    model.record["warnings"] += advice(data, train, test, notes)
+    model.record["seconds"] = perf_counter() - start
+    model.record = plain(model.record)
+    return model
+
+
+def checked_components(components: int | str) -> int | str:
+    """A number of components, or "auto"."""
+    if components == "auto":
+        return components
+    try:
+        number = int(components)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise TableError(f"components must be 'auto' or a positive integer, got {components!r}.")
+    return number
+
+
+def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
+    """The rows of a table that have a label."""
+    keep = (target, id_column) if id_column else (target,)
+    frame, name = read_table(source, keep)
+    series = named_column(frame, target, "target")
+    if id_column is not None:
+        named_column(frame, id_column, "id")
+        if id_column == target:
+            raise TableError(f"Column {quoted(target)} cannot be both target and id.")
+    if not len(frame):
+        raise TableError(f"{name} has a header but no rows.")
+    labels, rows = labels_and_rows(series)
+    return Labelled(name, frame[rows], labels, rows, len(frame), target, id_column)
+
+
+def fitted_to(
+    data: Labelled,
+    train: IntArray,
+    form: Form,
+    components: int | str,
+    allow_missing: bool,
+    random_state: int,
+    progress: Progress | None,
+) -> tuple[TableModel, list[ColumnNote]]:
+    """A model learned from some of the rows, and what became of the columns."""
+    inputs, notes = chosen_columns(data.frame, train, data.others, allow_missing=allow_missing)
+    X = features(inputs, data, train)
+    labels = data.labels[train]
+    classifier, forms, said = learned(
+        X, feature_names(inputs), labels, form, components, random_state, progress
+    )
+    record = learning_record(classifier, forms[0]["form"])
+    record |= {"forms": forms, "warnings": said}
+    record["source"] = source_record(
+        data.name, data.n_rows, data.labels, [note.as_dict() for note in notes]
+    )
+    model = TableModel(inputs, data.target, classifier, record, {}, data.id_column)
+    model.story = story(classifier, X, labels)
+    forget_states(classifier)
+    return model, notes
+
+
+def features(inputs: Sequence[Input], data: Labelled, rows: IntArray) -> FloatArray:
+    """What a classifier sees of some rows: (N, D)."""
+    return encoded(inputs, typed(inputs, data.frame)[rows])
+
+
+def story(classifier: Any, X: FloatArray, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """The learning, step by step, for the report."""
+    from sdgm.report.story import film
+
+    return film(classifier, X, labels)
+
+
+def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray) -> dict[str, Any]:
+    """Measures on the rows held out, of the model and of simple ones."""
+    inputs = typed(model.inputs, data.frame)
+    X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
+    train_codes, codes = (codes_among(data.labels[rows], model.classes) for rows in (train, test))
+    P = unnamed(model.classifier.predict_proba, X_test)
+    held_out = measured(P, codes, model.classes, inputs[test], data.rows[test])
+    shares = np.bincount(train_codes, minlength=len(model.classes)) / len(train)
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a baseline may be a rough one
+        logistic.fit(X_train, train_codes)
+    baselines = {
+        "logistic regression": logistic.predict_proba(X_test),
+        "majority class": np.tile(shares, (len(test), 1)),
+    }
+    return {
+        "held_out": held_out.as_dict(),
+        "baselines": [{"name": name, **scores(P, codes)} for name, P in baselines.items()],
+    }
+
+
+def advice(
+    data: Labelled, train: IntArray, test: IntArray, notes: Sequence[ColumnNote]
+) -> list[str]:
+    """What a user should know of the rows before trusting the numbers."""
+    said = []
+    if data.n_rows > len(data.labels):
+        said.append(f"{counted(data.n_rows - len(data.labels), 'row')} without a label left out.")
+    classes, counts = np.unique(data.labels[train], return_counts=True)
+    for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
+        if count < FEW_TO_LEARN:
+            said.append(f"Class {quoted(label)} has only {counted(count, 'row')} to learn from.")
+    if 0 < len(test) < FEW_TO_TEST:
+        said.append(f"The test has only {counted(len(test), 'row')}: its numbers are rough.")
+    if not len(test):
+        said.append("No rows were held out: how well the model does is not known.")
+    return said

@@ -1,0 +1,124 @@
+"""The column with the labels: which classes it names, and which rows have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import IntArray
+from sdgm.tables.errors import TableError, counted, did_you_mean, listed, polars, quoted
+from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+
+# more classes than this, with fewer rows each than that, are a quantity or names of the rows
+MANY_CLASSES = 20
+FEW_ROWS = 5
+MISSING = -2
+UNKNOWN = -1
+
+
+def named_column(frame: Any, name: str, what: str) -> Any:
+    """A column of the table by name, or a sentence with the most similar one."""
+    if name not in frame.columns:
+        hint = did_you_mean(name, frame.columns)
+        raise TableError(f"There is no column {quoted(name)} for the {what}: {hint}")
+    return frame.get_column(name)
+
+
+def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
+    """Labels as integers, booleans or texts, and the rows that have one.
+
+    Texts that are whole numbers become integers.
+    """
+    pl = polars()
+    kind = kind_of(series)
+    if kind not in ("numbers", "texts"):
+        raise TableError(f"Column {quoted(series.name)} holds {kind}, which are no classes.")
+    if series.dtype == pl.Boolean or series.dtype.is_integer():
+        values = nameless(series)
+    elif kind == "numbers":
+        values = as_numbers(series)[0]
+        if not values.drop_nulls().is_infinite().any() and (values.drop_nulls() % 1 == 0).all():
+            values = values.cast(pl.Int64)
+    else:
+        values = as_texts(series)
+        present = values.drop_nulls()
+        if len(present) and present.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
+            values = values.cast(pl.Int64)
+    rows = values.is_not_null().arg_true().to_numpy().astype(np.intp)
+    labels = values.drop_nulls().to_numpy()
+    if values.dtype == pl.String:
+        labels = labels.astype(str)
+    check_classes(series.name, labels)
+    return labels, rows
+
+
+def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
+    """Refuse labels that a classifier can learn nothing from."""
+    classes = np.unique(labels)
+    if not len(classes):
+        raise TableError(f"Column {quoted(name)} has no labels; nothing can be learned.")
+    if len(classes) == 1:
+        raise TableError(
+            f"Column {quoted(name)} has one class only, {quoted(classes[0])}; a classifier needs "
+            "rows of at least two."
+        )
+    few = len(labels) < FEW_ROWS * len(classes)
+    if (len(classes) > MANY_CLASSES and few) or classes.dtype.kind == "f":
+        raise TableError(
+            f"Column {quoted(name)} has {counted(len(classes), 'distinct value')} in "
+            f"{counted(len(labels), 'row')}, such as {listed(classes[:3])}: a quantity or a name, "
+            "not a class; put it into a few ranges, or choose another target."
+        )
+
+
+def label_codes(series: Any, classes: np.ndarray[Any, Any]) -> IntArray:
+    """Class index of every label, `MISSING` where there is none, `UNKNOWN` of others: (N,)."""
+    if classes.dtype.kind in "iuf" and kind_of(series) in ("numbers", "texts"):
+        numbers, odd = as_numbers(series)
+        values = numbers.to_numpy()
+        codes = codes_among(values, classes.astype(np.float64))
+        codes[np.isnan(values)] = MISSING
+        codes[odd.to_numpy()] = UNKNOWN
+        return codes
+    texts = as_texts(series)
+    names = [str(label).lower() if classes.dtype.kind == "b" else str(label) for label in classes]
+    if classes.dtype.kind == "b":
+        texts = texts.str.to_lowercase()
+    index = {name: i for i, name in enumerate(names)}
+    return np.array(
+        [MISSING if text is None else index.get(text, UNKNOWN) for text in texts.to_list()],
+        dtype=np.intp,
+    )
+
+
+def codes_among(values: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> IntArray:
+    """Position of each value in the sorted classes, or `UNKNOWN`."""
+    position = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
+    return np.where(classes[position] == values, position, UNKNOWN)
+
+
+def class_counts(labels: np.ndarray[Any, Any]) -> list[list[Any]]:
+    """How many rows each class has, as JSON values."""
+    classes, counts = np.unique(labels, return_counts=True)
+    return [list(pair) for pair in zip(classes.tolist(), counts.tolist(), strict=True)]
+
+
+def split_rows(
+    labels: np.ndarray[Any, Any], test_size: float, random_state: int
+) -> tuple[IntArray, IntArray]:
+    """Rows to learn from and rows to hold out, in order; every class keeps its share.
+
+    A class of one row is learned from.
+    """
+    if not 0.0 <= test_size < 1.0:
+        raise TableError(
+            f"test_size must be at least 0 and below 1, got {test_size}; 0.25 is usual."
+        )
+    rng = np.random.default_rng(random_state)
+    held_out = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        n_test = min(int(test_size * len(rows) + 0.5), len(rows) - 1)
+        held_out[rows[:n_test]] = True
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)

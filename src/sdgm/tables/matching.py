@@ -1,0 +1,123 @@
+"""A table held against the inputs of a model: columns by name, values by kind, features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.tables.errors import TableError, counted, did_you_mean, listed, polars, quoted
+from sdgm.tables.inputs import Category, Input, Number, feature_names
+from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+
+
+def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
+    """Refuse a table that lacks a column."""
+    missing = [column.name for column in inputs if column.name not in columns]
+    if not missing:
+        return
+    if len(missing) == 1:
+        others = [name for name in columns if name not in {each.name for each in inputs}]
+        hint = did_you_mean(missing[0], others) if others else "the table has no other columns."
+        raise TableError(f"The table lacks the column {quoted(missing[0])}: {hint}")
+    raise TableError(
+        f"The table lacks {counted(len(missing), 'column')} that the model reads: {listed(missing)}"
+        f"; it has {listed(columns)}."
+    )
+
+
+def typed(inputs: Sequence[Input], frame: Any, first_row: int = 0) -> Any:
+    """The columns of the inputs, as numbers and names: a frame in their order.
+
+    Parameters
+    ----------
+    inputs : sequence of Number and Category
+    frame : polars.DataFrame
+    first_row : int
+        Number of rows that came before, for what is said of a value.
+    """
+    check_columns(inputs, frame.columns)
+    columns = []
+    for column in inputs:
+        series = frame.get_column(column.name)
+        if isinstance(column, Number):
+            values = numbers(column, series, first_row)
+        else:
+            values = names(column, series)
+        columns.append(values.alias(column.name))
+    return polars().DataFrame(columns)
+
+
+def numbers(column: Number, series: Any, first_row: int) -> Any:
+    """Values of a numeric column, null where missing."""
+    if kind_of(series) not in ("numbers", "texts"):
+        raise TableError(
+            f"Column {quoted(column.name)} holds {kind_of(series)}, but had numbers in training."
+        )
+    values, odd = as_numbers(series)
+    if odd.any():
+        row = int(odd.arg_true()[0])
+        raise TableError(
+            f"Column {quoted(column.name)} has the text {quoted(series[row])} in row "
+            f"{first_row + row + 1:,}, but had numbers in training; write a number, or nothing "
+            "where it is missing."
+        )
+    check_finite(column.name, values, first_row)
+    if column.fill is None and values.null_count():
+        row = int(values.is_null().arg_true()[0])
+        raise TableError(
+            f"Column {quoted(column.name)} has no value in row {first_row + row + 1:,}, but had "
+            "none missing in training; fill it in, or leave the row out."
+        )
+    return values
+
+
+def names(column: Category, series: Any) -> Any:
+    """Values of a column of names, null where missing."""
+    is_fraction = series.dtype.is_float() or series.dtype.is_decimal()
+    if kind_of(series) not in ("numbers", "texts") or is_fraction:
+        kind = "fractions" if is_fraction else kind_of(series)
+        raise TableError(
+            f"Column {quoted(column.name)} holds {kind}, but had names in training, such as "
+            f"{listed(column.levels[:3])}."
+        )
+    return as_texts(series)
+
+
+def check_finite(name: str, values: Any, first_row: int) -> None:
+    """Refuse infinite values."""
+    infinite = values.is_infinite()
+    if infinite.any():
+        row = int(infinite.arg_true()[0])
+        raise TableError(
+            f"Column {quoted(name)} has an infinite value in row {first_row + row + 1:,}; write a "
+            "number, or nothing where it is missing."
+        )
+
+
+def encoded(inputs: Sequence[Input], frame: Any) -> FloatArray:
+    """Features of the rows of a typed frame: (N, D)."""
+    X = np.zeros((len(frame), len(feature_names(inputs))), order="F")
+    first = 0
+    for column in inputs:
+        width = len(column.features)
+        series = frame.get_column(column.name)
+        if isinstance(column, Number):
+            X[:, first : first + width] = column.encoded(series.to_numpy())
+        else:
+            X[:, first : first + width] = one_hot(column, series)
+        first += width
+    return X
+
+
+def one_hot(column: Category, series: Any) -> FloatArray:
+    """Features of a column of names, as `Category.encoded` has them: (N, n_features)."""
+    series = nameless(series)
+    features = [series == level for level in column.levels]
+    if column.missing:
+        features.append(series.is_null())
+    if not features:
+        return np.zeros((len(series), 0))
+    return np.stack([each.fill_null(False).to_numpy() for each in features], axis=1)

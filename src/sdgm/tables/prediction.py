@@ -1,0 +1,185 @@
+"""Predictions for a table of any length, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from sdgm.tables.errors import TableError, polars, quoted
+from sdgm.tables.inputs import Number
+from sdgm.tables.labels import named_column
+from sdgm.tables.matching import check_columns, encoded, typed
+from sdgm.tables.model import TableModel, unnamed
+from sdgm.tables.reading import Table, opened
+from sdgm.tables.writing import output_suffix, written
+
+# told how many rows were predicted, and how many bytes of the file were read, where known
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What `predict_table` did.
+
+    Attributes
+    ----------
+    rows : int
+    columns : tuple of str
+        Of the predictions.
+    ignored : tuple of str
+        Columns of the table that the model has never heard of.
+    lacks_id : bool
+        Whether the table has no id column although the model's had one.
+    seconds : float
+    """
+
+    rows: int
+    columns: tuple[str, ...]
+    ignored: tuple[str, ...]
+    lacks_id: bool
+    seconds: float
+
+
+def predict_table(
+    model: TableModel,
+    source: Any,
+    output: str | Path,
+    *,
+    proba: bool = False,
+    std: bool = False,
+    id_column: str | None = None,
+    progress: Progress | None = None,
+) -> Predicted:
+    """Predict the label of every row of a table, and write them to a file in the same order.
+
+    The columns are: the id, as it is in the table; ``predicted_<target>``; with ``proba`` one
+    ``P(<class>)`` for each class; with ``std`` one ``std(<class>)``, the standard deviation of the
+    probability over the posterior of the weights. A file appears once it is whole.
+
+    Parameters
+    ----------
+    model : TableModel
+    source : path, "-" or polars.DataFrame
+        Columns are found by name; others are ignored.
+    output : path or "-"
+        A file .csv, .tsv or .parquet; "-" for CSV on standard output.
+    proba, std : bool
+        Whether to write probabilities and their standard deviations.
+    id_column : str, optional
+        Column that names the rows, if not the one of the model.
+    progress : callable, optional
+        Called with the rows predicted and the bytes read so far.
+
+    Returns
+    -------
+    Predicted
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
+    >>> from sdgm.tables import fit_table
+    >>> rows = {"size": [1.0, 1.2, 0.9, 3.1, 2.9, 3.3] * 5, "kind": list("aaabbb") * 5}
+    >>> model = fit_table(pl.DataFrame(rows), "kind", test_size=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     output = Path(folder, "out.csv")
+    ...     done = predict_table(model, pl.DataFrame({"size": [1.1, 3.0]}), output)
+    ...     print(output.read_text())
+    predicted_kind
+    a
+    b
+    <BLANKLINE>
+    """
+    start = perf_counter()
+    output_suffix(output)
+    with opened(source) as table:
+        wanted_id = id_column or model.id_column
+        keeps_id = wanted_id in table.columns
+        if id_column is not None and not keeps_id:
+            named_column(table, id_column, "id")
+        kept = wanted_id if keeps_id else None
+        names = output_names(model, kept, proba=proba, std=std)
+        check_columns(model.inputs, table.columns)
+        n_rows = 0
+        with written(output) as write:
+            for frame in predictions(model, table, kept, names, proba=proba, std=std):
+                write(frame)
+                n_rows += len(frame)
+                if progress is not None:
+                    progress(n_rows, getattr(table, "bytes_read", None))
+        ignored = unheard_of(model, table.columns, kept)
+        lacks_id = wanted_id is not None and not keeps_id
+    return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start)
+
+
+def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool) -> tuple[str, ...]:
+    """Names of the columns of predictions."""
+    names = [kept] if kept is not None else []
+    names.append(f"predicted_{model.target}")
+    if proba:
+        names += [f"P({label})" for label in model.classes]
+    if std:
+        names += [f"std({label})" for label in model.classes]
+    if len(set(names)) < len(names):
+        raise TableError(
+            f"The id column {quoted(kept)} is called like a column of predictions; rename it."
+        )
+    return tuple(names)
+
+
+def unheard_of(model: TableModel, columns: Sequence[str], kept: str | None) -> tuple[str, ...]:
+    """Columns that were not there in training."""
+    known = {column.name for column in model.inputs} | {model.target, model.id_column, kept}
+    known |= {column["name"] for column in model.record.get("source", {}).get("columns", [])}
+    return tuple(name for name in columns if name not in known)
+
+
+def predictions(
+    model: TableModel,
+    table: Table,
+    kept: str | None,
+    names: Sequence[str],
+    *,
+    proba: bool,
+    std: bool,
+) -> Iterator[Any]:
+    """Frames of predictions, at least one, in the order of the rows."""
+    columns = [column.name for column in model.inputs]
+    numbers = {column.name for column in model.inputs if isinstance(column, Number)} - {kept}
+    if kept is not None and kept not in columns:
+        columns.append(kept)
+    first_row = 0
+    for chunk in table.chunks(columns, numbers):
+        yield predicted(model, chunk, kept, names, first_row, proba=proba, std=std)
+        first_row += len(chunk)
+    if not first_row:
+        yield polars().DataFrame(schema=dict.fromkeys(names, polars().String))
+
+
+def predicted(
+    model: TableModel,
+    chunk: Any,
+    kept: str | None,
+    names: Sequence[str],
+    first_row: int,
+    *,
+    proba: bool,
+    std: bool,
+) -> Any:
+    """Predictions for some rows."""
+    pl = polars()
+    X = encoded(model.inputs, typed(model.inputs, chunk, first_row))
+    P = unnamed(model.classifier.predict_proba, X)
+    labels = pl.Series(model.classes.tolist()).gather(P.argmax(axis=1))
+    columns = [labels] if kept is None else [chunk.get_column(kept), labels]
+    if proba:
+        columns += [pl.Series(values) for values in P.T]
+    if std:
+        method = model.classifier.predict_proba_averaged
+        S = unnamed(lambda rows: method(rows, return_std=True)[1], X)
+        columns += [pl.Series(values) for values in S.T]
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])

@@ -1,0 +1,121 @@
+"""Files that appear when they are whole: predictions in chunks, and where they may go."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from sdgm.tables.errors import TableError, polars
+
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+Write = Callable[[Any], None]
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where no file can be written, before any work is done."""
+    folder = path.parent
+    if path.is_dir():
+        raise TableError(f"{str(path)!r} is a folder; name a file to write.")
+    if not folder.is_dir():
+        raise TableError(f"Cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
+    if path.exists() and is_read_only(path):
+        raise TableError(f"Cannot write {str(path)!r}: it is read-only; name another file.")
+    if is_read_only(folder):
+        raise TableError(f"Cannot write {str(path)!r}: its folder is read-only.")
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a file or folder is not to be written to, even by those who could."""
+    return not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK))
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of the old one once all went well."""
+    check_writable(path)
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    temporary = path.parent / f".sdgm-{token_hex(8)}"  # its name may be as long as names can be
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:  # an interrupt too
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def output_suffix(output: str | Path) -> str:
+    """The suffix of a file of predictions; that of CSV for standard output."""
+    if str(output) == "-":
+        return ".csv"
+    name = Path(output).name.lower()
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if name.endswith(suffix):
+            return suffix
+    if Path(output).exists() and not Path(output).is_file():
+        return ".csv"
+    raise TableError(
+        f"Predictions are written as {', '.join(SUFFIXES)}, and {str(output)!r} ends in none."
+    )
+
+
+@contextmanager
+def written(output: str | Path) -> Iterator[Write]:
+    """A function that writes frames of equal columns one after the other."""
+    suffix = output_suffix(output)
+    if str(output) == "-":
+        yield text_writer(sys.stdout.buffer, suffix)
+        sys.stdout.buffer.flush()
+        return
+    with replacing(Path(output)) as file:
+        if suffix == ".parquet":
+            with parquet_writer(file) as write:
+                yield write
+        elif suffix.endswith(".gz"):
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0, compresslevel=6) as packed:
+                yield text_writer(packed, suffix)
+        else:
+            yield text_writer(file, suffix)
+
+
+def text_writer(file: Any, suffix: str) -> Write:
+    """Frames as delimited text, with one header."""
+    separator = "\t" if suffix.startswith(".tsv") else ","
+    is_first = True
+
+    def write(frame: Any) -> None:
+        nonlocal is_first
+        frame.write_csv(file, separator=separator, include_header=is_first)
+        is_first = False
+
+    return write
+
+
+@contextmanager
+def parquet_writer(file: Any) -> Iterator[Write]:
+    """Frames as one Parquet file, put together from a file for each."""
+    pl = polars()
+    with TemporaryDirectory(prefix=".sdgm-", dir=Path(file.name).parent) as folder:
+        parts: list[Path] = []
+
+        def write(frame: Any) -> None:
+            parts.append(Path(folder, f"{len(parts)}.parquet"))
+            frame.write_parquet(parts[-1])
+
+        yield write
+        pl.scan_parquet(parts, glob=False).sink_parquet(file.name, maintain_order=True)

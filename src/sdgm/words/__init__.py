@@ -1,0 +1,28 @@
+"""A fitted model in words: which terms decide for which class, and how sure their weights are.
+
+`describe` gathers what there is to say, as values; `Description.text` lays it out for a terminal.
+"""
+
+from sdgm.words.describing import describe
+from sdgm.words.description import (
+    ClassDescription,
+    Description,
+    FeatureDescription,
+    GaussianDescription,
+    ModeDescription,
+    TermDescription,
+    VectorDescription,
+)
+from sdgm.words.text import shown
+
+__all__ = [
+    "ClassDescription",
+    "Description",
+    "FeatureDescription",
+    "GaussianDescription",
+    "ModeDescription",
+    "TermDescription",
+    "VectorDescription",
+    "describe",
+    "shown",
+]

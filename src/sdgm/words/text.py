@@ -1,0 +1,275 @@
+"""The description of a model as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from math import floor, log10
+from typing import Any
+
+from sdgm.words.description import (
+    ClassDescription,
+    Description,
+    GaussianDescription,
+    ModeDescription,
+    TermDescription,
+)
+
+# characters of a name before it is shortened
+LONGEST_NAME = 48
+# inputs of a Gaussian, rows of a table and correlations before the rest is counted only
+MOST_LISTED = 12
+# digits after the point before a number is written with an exponent
+MOST_DECIMALS = 5
+# correlations below this are not worth words
+SMALLEST_CORRELATION = 0.005
+INDENT = "    "
+
+
+def shown(name: Any, *, ascii: bool = False, longest: int = LONGEST_NAME) -> str:
+    r"""A name on one line: control characters as escapes, shortened if very long, a blank quoted.
+
+    Parameters
+    ----------
+    name : object
+        What ``str`` makes of it is shown.
+    ascii : bool
+        Whether to escape all that is not ASCII.
+    longest : int
+
+    Examples
+    --------
+    >>> print(shown("two\nlines"))
+    two\nlines
+    """
+    text = str(name)
+    if not text.strip(" "):
+        text = f"'{text}'"
+    # escapes can only make it longer, and the end of a long one is not needed
+    escaped = "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+        for each in text[: longest + 1]
+    )
+    if ascii:
+        escaped = escaped.encode("ascii", "backslashreplace").decode("ascii")
+    if len(escaped) <= longest:
+        return escaped
+    return escaped[: longest - 3] + "..."
+
+
+def text(description: Description, width: int, *, ascii: bool) -> str:
+    """All there is to say, in lines of at most ``width`` characters where names allow."""
+    name = partial(shown, ascii=ascii)
+    blocks = [
+        _head(description, width, name),
+        _formula(description, width),
+        *(_class(each, width, name, ascii) for each in description.classes),
+        _vectors(description, width, name),
+        _scales(description, width, name),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _head(description: Description, width: int, name: Any) -> list[str]:
+    form = "original form" if description.form == "primal" else "dual form"
+    removed = description.n_initial_weights - description.n_weights
+    modes = _count(description.n_modes, "mode")
+    left = f"{_count(description.n_weights, 'weight')} in {modes}"
+    if removed > 0:
+        left += f": removed {removed} of {description.n_initial_weights} weights"
+    labels = [name(each.label) for each in description.classes]
+    of_target = "" if description.target is None else f" of {name(description.target)}"
+    lines = [
+        *_wrapped(
+            f"Sparse discriminative Gaussian mixture, {form} ({description.estimator})", width
+        ),
+        *_filled(f"{len(labels)} classes{of_target}: ", labels, width),
+        *_wrapped(f"{left}.", width),
+    ]
+    if description.chosen:
+        chosen = [f"{key}={name(_number(value))}" for key, value in description.chosen.items()]
+        lines += _filled("chosen from the training rows: ", chosen, width)
+    if description.inputs:
+        lines += _filled("used: ", [name(each) for each in description.inputs], width)
+    if description.unused:
+        lines += _filled("not used: ", [name(each) for each in description.unused], width)
+    return lines
+
+
+def _formula(description: Description, width: int) -> list[str]:
+    """How the numbers below become probabilities."""
+    of = "of standardised inputs" if description.standardized else "of the inputs as they are"
+    lines = [
+        f"A mode scores ln(share) plus its terms, {of}; a class is as probable as the sum "
+        "of exp(score) over its modes, relative to that over all modes."
+    ]
+    if description.kernel is not None:
+        lines.append(f"Its terms are kernels at relevance vectors, {description.kernel}.")
+    modes = [mode for each in description.classes for mode in each.modes]
+    if any(term.std is not None for mode in modes for term in mode.terms):
+        lines.append(
+            "In brackets: posterior standard deviation. Terms come by weight over deviation."
+        )
+    if any(mode.gaussian is not None for mode in modes):
+        lines.append(
+            "Gaussians are meant up to a quadratic form common to all modes: it cancels in the "
+            "probabilities, so that they do not tell it."
+        )
+    return [line for each in lines for line in _wrapped(each, width)]
+
+
+def _class(each: ClassDescription, width: int, name: Any, ascii: bool) -> list[str]:
+    lines: list[str] = []
+    for mode in each.modes:
+        start = f"class {name(each.label)}, mode {mode.number} (share {mode.mixture_weight:.2g}): "
+        lines += _sum(start, mode, width, name, ascii)
+        if mode.gaussian is not None:
+            lines += _gaussian(mode.gaussian, width, name)
+    return lines
+
+
+def _sum(start: str, mode: ModeDescription, width: int, name: Any, ascii: bool) -> list[str]:
+    """The terms of a mode with their signs, the constant last."""
+    terms = [*mode.terms, *([] if mode.constant is None else [mode.constant])]
+    if not mode.terms:
+        level = "the same everywhere"
+        if mode.constant is not None:
+            level += ", " + _signed(mode.constant, name, ascii, first=True)
+        return _wrapped(f"{start}{level}", width, INDENT)
+    parts = [_signed(term, name, ascii, first=i == 0) for i, term in enumerate(terms)]
+    return _filled(start, parts, width, separator=" ")
+
+
+def _signed(term: TermDescription, name: Any, ascii: bool, *, first: bool) -> str:
+    """Sign, weight, deviation and name of a term, such as ``- 1.31(±0.20) age^2``."""
+    weight, std = _with_digits(abs(term.weight), term.std)
+    sign = "-" if term.weight < 0 else "+"
+    sign = ("-" if sign == "-" else "") if first else f"{sign} "
+    deviation = "" if std is None else f"({'+-' if ascii else '±'}{std})"
+    factor = "" if term.name == "1" and not term.features else f" {name(term.name)}"
+    return f"{sign}{weight}{deviation}{factor}"
+
+
+def _with_digits(weight: float, std: float | None) -> tuple[str, str | None]:
+    """A weight with as many digits as its deviation, which has two, can account for."""
+    if not std:
+        return f"{weight:.3g}", None
+    decimals = max(0, 1 - floor(log10(std)))
+    if decimals > MOST_DECIMALS or std >= 1e6:
+        return f"{weight:.3g}", f"{std:.2g}"
+    return f"{weight:.{decimals}f}", f"{std:.{decimals}f}"
+
+
+def _gaussian(gaussian: GaussianDescription, width: int, name: Any) -> list[str]:
+    names = [name(each) for each in gaussian.features]
+    items = [
+        f"{each} {mean:.4g} (deviation {std:.3g})"
+        for each, mean, std in zip(names, gaussian.mean, gaussian.std, strict=True)
+    ]
+    pairs = [
+        (abs(r), f"{names[i]} and {names[j]} {r:.2f}")
+        for i, row in enumerate(gaussian.correlation)
+        for j, r in enumerate(row[:i])
+        if abs(r) >= SMALLEST_CORRELATION
+    ]
+    pairs.sort(key=lambda pair: -pair[0])
+    lines = _filled(f"{INDENT}Gaussian with mean ", _first(items), width, deeper=True)
+    if pairs:
+        text = _first([pair[1] for pair in pairs])
+        lines += _filled(f"{INDENT}correlation of ", text, width, deeper=True)
+    return lines
+
+
+def _vectors(description: Description, width: int, name: Any) -> list[str]:
+    """A table of the relevance vectors, with as many columns as fit."""
+    if not description.vectors:
+        return []
+    columns = list(description.vectors[0].values)
+    shorter = partial(name, longest=14)
+    header = ["", "row", *map(shorter, columns)]
+    rows = [
+        [
+            each.name,
+            str(each.row),
+            *(shorter("-" if value is None else _number(value)) for value in each.values.values()),
+        ]
+        for each in description.vectors
+    ]
+    caption = _wrapped("relevance vectors, in the units of the table", width)
+    return [*caption, *_table([header, *rows], width)]
+
+
+def _scales(description: Description, width: int, name: Any) -> list[str]:
+    """What standardised means."""
+    used = [each for each in description.features if each.used]
+    if not description.standardized or not used:
+        return []
+    rows = [[name(each.name), f"{each.center:.5g}", f"{each.scale:.4g}"] for each in used]
+    caption = _wrapped("standardised inputs are (x - center) / scale", width)
+    return [*caption, *_table([["", "center", "scale"], *rows], width)]
+
+
+def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Right-aligned columns after the first, as many as fit; what was left out is counted."""
+    kept, n_rows = list(rows[: MOST_LISTED + 1]), len(rows) - 1
+    widths = [max(len(row[i]) for row in kept) for i in range(len(kept[0]))]
+    n_columns, total = 1, len(INDENT) + widths[0]
+    while n_columns < len(widths) and total + 2 + widths[n_columns] <= width:
+        total += 2 + widths[n_columns]
+        n_columns += 1
+    lines = []
+    for row in kept:
+        cells = [row[0].ljust(widths[0])]
+        cells += [row[i].rjust(widths[i]) for i in range(1, n_columns)]
+        lines.append((INDENT + "  ".join(cells)).rstrip())
+    left_out = []
+    if n_rows > MOST_LISTED:
+        left_out.append(_count(n_rows - MOST_LISTED, "row"))
+    if n_columns < len(widths):
+        left_out.append(_count(len(widths) - n_columns, "column"))
+    return lines + ([f"{INDENT}and {' and '.join(left_out)} more"] if left_out else [])
+
+
+def _first(items: list[str]) -> list[str]:
+    """The first items, and how many there are more."""
+    if len(items) <= MOST_LISTED:
+        return items
+    return [*items[:MOST_LISTED], f"and {len(items) - MOST_LISTED} more"]
+
+
+def _filled(
+    start: str, items: Sequence[str], width: int, separator: str = ", ", deeper: bool = False
+) -> list[str]:
+    """Items one after the other, on as many lines as they need, none of them broken."""
+    indent = INDENT * (2 if deeper else 1)
+    parts = [
+        item + (separator.rstrip() if i < len(items) - 1 else "") for i, item in enumerate(items)
+    ]
+    return list(_lines(start.rstrip(), parts, width, indent))
+
+
+def _wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
+    """A sentence on as many lines as it needs."""
+    first, *rest = sentence.split(" ")
+    return list(_lines(first, rest, width, indent))
+
+
+def _lines(line: str, parts: Iterable[str], width: int, indent: str) -> Iterator[str]:
+    for part in parts:
+        if len(line) + 1 + len(part) > width and line.strip():
+            yield line
+            line = indent + part
+        else:
+            line = f"{line} {part}"
+    yield line
+
+
+def _number(value: Any) -> Any:
+    """Four digits of a number that is not whole."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,345 @@
+"""Claims about model files made to do harm: one error, nothing run, nothing large allocated."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("safetensors")
+pytest.importorskip("resource")
+
+import sdgm.persistence
+from sdgm.persistence.container import KEY, MAX_HEADER, packed
+from sdgm.persistence.errors import Unsound
+from sdgm.persistence.files import read, to_bytes
+from sdgm.persistence.strict_json import MAX_VALUES, canonical, parsed
+from sdgm.persistence.values import decoded, decoded_labels, encoded, encoded_labels
+from tests.persistence.models import KINDS, fitted
+from tests.persistence.mutations import raw, split, taken_apart, try_files
+
+ROOT = Path(__file__).parents[2]
+Parts = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
+
+
+def problem_with(content: bytes) -> str:
+    with pytest.raises(Unsound) as raised:
+        read(io.BytesIO(content), len(content))
+    return str(raised.value)
+
+
+@pytest.fixture
+def primal() -> Parts:
+    return taken_apart(to_bytes(fitted("diag")))
+
+
+@pytest.fixture
+def dual() -> Parts:
+    return taken_apart(to_bytes(fitted("poly")))
+
+
+@pytest.fixture
+def table() -> Parts:
+    return taken_apart(to_bytes(fitted("table")))
+
+
+# --- many wrong files ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_file_is_refused_or_gives_a_model_that_predicts(kind: str) -> None:
+    counts = try_files(kind, 25, seed=1)
+    assert counts["refused"] > 10
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited as on Linux")
+@pytest.mark.parametrize("kind", KINDS)
+def test_thousands_of_wrong_files_take_little_memory_and_time(kind: str) -> None:
+    command = [sys.executable, "-W", "error", "-m", "tests.persistence.mutations", kind, "700", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = json.loads(done.stdout)
+    assert counts["refused"] > 500
+    assert counts["refused"] + counts["loaded"] == 700
+
+
+def test_nothing_in_the_package_can_run_what_a_file_says() -> None:
+    folder = Path(sdgm.persistence.__file__).parent
+    text = "\n".join(path.read_text() for path in folder.glob("*.py"))
+    imports = re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE)
+    assert not {"pickle", "marshal", "shelve", "importlib", "joblib", "zipfile"} & set(imports)
+    assert not re.search(r"\b(eval|exec|__import__|import_module)\(", text)
+    assert "allow_pickle" not in text
+
+
+# --- bombs ---
+
+
+BOMBS = """
+import io
+from sdgm.persistence.errors import Unsound
+from sdgm.persistence.files import read
+from tests.persistence.mutations import limit_memory, raw
+
+texts = [
+    b"[" * 4_000_000,
+    b"[" + b"{}," * 2_000_000 + b"{}]",
+    b"[" + b"999," * 1_800_000 + b"1]",
+    b"9" * 7_000_000,
+    b"[" + b'"ab",' * 1_100_000 + b"1]",
+]
+for text in texts:
+    escaped = text.replace(b'"', rb'\\"')
+    for header in (
+        b'{"__metadata__":{"sdgm":"1"},"x":' + text + b"}",
+        b'{"__metadata__":{"sdgm":"' + escaped + b'"}}',
+        b'{"__metadata__":{"sdgm":"' + escaped + rb'\\ud83d\\ude00"}}',
+    ):
+        content = raw(header, b"")
+        limit_memory(64 << 20)
+        try:
+            read(io.BytesIO(content), len(content))
+        except Unsound as error:
+            print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited as on Linux")
+def test_headers_full_of_values_take_little_memory() -> None:
+    command = [sys.executable, "-c", BOMBS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("\n") == 15
+
+
+def test_a_header_that_is_too_long_is_not_read() -> None:
+    for length in (MAX_HEADER + 1, 2**40, 2**64 - 1):
+        content = raw(b"{" + b" " * 100, b"", length)
+        assert "header is longer than it can be" in problem_with(content)
+
+
+def test_many_components_times_many_columns_are_refused(primal: Parts) -> None:
+    document, arrays = primal
+    K, n = 30_000, 30_000
+    arrays["mixture_weights"] = np.ones(K)
+    arrays["component_class"] = np.repeat([0, 1, 2], K // 3)
+    arrays["columns/candidate"] = np.arange(1, n + 1)
+    for name in ("columns/first", "columns/second"):
+        arrays[name] = np.zeros(n, dtype=np.int64)
+    arrays["weights/column"] = np.arange(1, n + 1)
+    arrays["weights/component"] = np.zeros(n, dtype=np.int64)
+    arrays["weights/w"] = arrays["weights/alpha"] = np.ones(n)
+    del arrays["covariance"]
+    assert "which is too many" in problem_with(packed(document, arrays))
+
+
+def test_a_long_name_in_many_terms_is_refused() -> None:
+    # x1, x1^2 and x1 x2: four times the name
+    document, arrays = taken_apart(to_bytes(fitted("ridge")))
+    document["model"]["feature_names"] = ["x" * 3_000_000, "b"]
+    assert "names of inputs so long" in problem_with(packed(document, arrays))
+
+
+def test_a_long_column_name_with_many_levels_is_refused(table: Parts) -> None:
+    document, arrays = table
+    document["model"]["inputs"][1]["category"] = "x" * 1_000_000
+    assert "columns are not what its classifier takes" in problem_with(packed(document, arrays))
+
+
+def test_wide_labels_beside_many_come_back_as_objects() -> None:
+    labels = ["x" * 1_000_000, *map(str, range(1000))]
+    array = decoded_labels({"dtype": "U1000", "values": labels}, "the labels")
+    assert array.dtype == object
+
+
+# --- what the schema refuses though the checksum matches ---
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weights/w", np.nan),
+        ("weights/alpha", -1.0),
+        ("weights/component", 99),
+        ("weights/component", -1),
+        ("weights/column", 99),
+        ("columns/first", 4),
+        ("columns/first", -3),
+        ("columns/second", -2),
+        ("columns/candidate", 0),
+        ("columns/candidate", 99),
+        ("mixture_weights", 0.0),
+        ("mixture_weights", np.inf),
+        ("component_class", 3),
+        ("component_class", -1),
+        ("inverse_scale", -1.0),
+        ("center", np.inf),
+        ("covariance", np.nan),
+        ("history/n_weights", -1),
+    ],
+)
+def test_a_value_out_of_range_is_refused(name: str, value: float, primal: Parts) -> None:
+    document, arrays = primal
+    arrays[name].flat[0] = value
+    assert problem_with(packed(document, arrays)).startswith("is not sound")
+
+
+def test_components_must_be_in_the_order_of_classes_and_leave_none_out(primal: Parts) -> None:
+    document, arrays = primal
+    arrays["component_class"][:] = arrays["component_class"][::-1]
+    assert "order of its classes" in problem_with(packed(document, arrays))
+    arrays["component_class"][:] = 0
+    assert "order of its classes" in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"kind": "os.system"}, "is no classifier of sdgm"),
+        ({"kind": "SDGMClassifier"}, "not the parameters of SDGMClassifier"),
+        ({"reach": 0.0}, "'reach'"),
+        ({"reach": {"float": "nan"}}, "'reach'"),
+        ({"classes": {"dtype": "int64", "values": [1, 0]}}, "different labels in order"),
+        ({"classes": {"dtype": "int64", "values": [0, 2**63]}}, "not of type 'int64'"),
+        ({"classes": {"dtype": "int64", "values": [0, True]}}, "not of type 'int64'"),
+        ({"classes": {"dtype": "O", "values": [0, 1]}}, "not of type 'O'"),
+        ({"classes": {"dtype": "object", "values": [0, "a"]}}, "different labels in order"),
+        ({"classes": {"dtype": "int64", "values": [0]}}, "array 'component_class' holds 1"),
+        ({"feature_names": ["a"]}, "1 names of features"),
+        ({"feature_names": "ab"}, "'feature_names'"),
+        ({"stop_reason": "bored"}, "'stop_reason'"),
+        ({"extra": 1}, "'extra'"),
+        ({"converged": 1}, "'converged'"),
+        ({"columns": {"form": "precomputed"}}, "array 'relevance_vectors'"),
+    ],
+)
+def test_a_wrong_entry_of_the_document_is_refused(
+    change: dict[str, Any], problem: str, dual: Parts
+) -> None:
+    document, arrays = dual
+    document["model"].update(change)
+    assert problem in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"name": "sigmoid", "values": {}},
+        {"name": "rbf", "values": {"gamma": -1.0}},
+        {"name": "rbf", "values": {"gamma": "1"}},
+        {"name": "rbf", "values": {"gamma": {"float": "nan"}}},
+        {"name": "poly", "values": {"degree": 0, "gamma": 1.0, "coef0": 1.0}},
+        {"name": "poly", "values": {"degree": 2.5, "gamma": 1.0, "coef0": 1.0}},
+        {"name": "linear", "values": {"gamma": 1.0}},
+    ],
+)
+def test_a_kernel_that_is_none_is_refused(kernel: dict[str, Any], dual: Parts) -> None:
+    document, arrays = dual
+    document["model"]["columns"]["kernel"] = kernel
+    assert "kernel" in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("predictive", "x"), ("n_components", [1, 1, 1]), ("tol", -1.0), ("verbose", "loud")],
+)
+def test_a_parameter_that_the_estimator_refuses_is_refused(
+    name: str, value: Any, dual: Parts
+) -> None:
+    document, arrays = dual
+    document["model"]["parameters"][name] = value
+    assert name in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fill": None},
+        {"fill": {"float": "inf"}},
+        {"indicator": False},
+        {"number": "other"},
+        {"number": 3},
+        {"extra": 1},
+    ],
+)
+def test_a_column_that_does_not_fit_the_classifier_is_refused(
+    change: dict[str, Any], table: Parts
+) -> None:
+    document, arrays = table
+    document["model"]["inputs"][0].update(change)
+    assert problem_with(packed(document, arrays)).startswith("is not sound")
+
+
+def test_an_array_more_or_less_is_refused(primal: Parts) -> None:
+    document, arrays = primal
+    with_more = {**arrays, "other": np.zeros(1)}
+    assert "array 'other' that no such model has" in problem_with(packed(document, with_more))
+    del arrays["center"]
+    assert "array 'center' is missing" in problem_with(packed(document, arrays))
+
+
+def test_arrays_that_overlap_or_lie_outside_are_refused() -> None:
+    header, payload = split(to_bytes(fitted("diag")))
+    header["center"]["data_offsets"] = header["inverse_scale"]["data_offsets"]
+    assert "overlap" in problem_with(raw(header, payload))
+    header["center"] = {"dtype": "F64", "shape": [2**61], "data_offsets": [0, 2**64]}
+    assert problem_with(raw(header, payload)).startswith("is ")
+
+
+# --- JSON ---
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["NaN", "[Infinity]", "-Infinity", "1e999", "[" * 100_000, "1" * 30, '{"a":1,"a":1}', "[1", ""],
+)
+def test_json_that_says_too_much_is_refused(text: str) -> None:
+    with pytest.raises(Unsound):
+        parsed(text)
+
+
+def test_a_document_spelled_differently_is_refused() -> None:
+    header, payload = split(to_bytes(fitted("diag")))
+    header["__metadata__"][KEY] = header["__metadata__"][KEY].replace(",", ", ", 1)
+    assert "not as sdgm writes it" in problem_with(raw(header, payload))
+    assert len(f"[{'1,' * MAX_VALUES}1]") < MAX_HEADER
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats() | st.text(),
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.lists(children, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.integers(-5, 5), children, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_any_value_comes_back_from_json(value: Any) -> None:
+    text = canonical(encoded(value, "it"))
+    assert repr(decoded(parsed(text))) == repr(value)
+
+
+@given(
+    st.lists(st.text(), max_size=5)
+    | st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5)
+    | st.lists(st.booleans(), max_size=5)
+    | st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5)
+)
+def test_any_labels_come_back_from_json(values: list[Any]) -> None:
+    for labels in (np.array(values), np.array([*values, None], dtype=object)[:-1]):
+        again = decoded_labels(parsed(canonical(encoded_labels(labels))), "the labels")
+        assert again.dtype == labels.dtype
+        assert again.tobytes() == labels.tobytes() or again.tolist() == labels.tolist()

@@ -1,0 +1,20 @@
+"""Models that several tests look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sdgm.tables import TableModel, fit_table
+from tests.tables.ugly import write_ugly
+
+
+@pytest.fixture(scope="session")
+def ugly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ugly(tmp_path_factory.mktemp("tables") / "ugly.csv")
+
+
+@pytest.fixture(scope="session")
+def ugly_model(ugly: Path) -> TableModel:
+    return fit_table(ugly, "kind", id_column="id", form="primal")

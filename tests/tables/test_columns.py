@@ -1,0 +1,114 @@
+"""Claims about what columns of a table become."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+
+import polars as pl
+
+from sdgm.tables import Category, Number, TableError
+from sdgm.tables.columns import ColumnNote, chosen_columns
+
+N = 40
+TEXTS = {
+    "numbers": [f"{i % 7}.5" for i in range(N)],
+    "gaps": ["1.5", "NA", "n/a", "?", "", "-", " 2 ", "NaN"] * 5,
+    "colours": ["red", "blue ", " red", "green"] * 10,
+    "colour gaps": ["red", None, "blue", ""] * 10,
+    "none": ["none", "mild", "none", "severe"] * 10,
+}
+
+
+def chosen(columns: dict[str, Any], **options: Any) -> tuple[dict[str, Any], dict[str, ColumnNote]]:
+    inputs, notes = chosen_columns(pl.DataFrame(columns), np.arange(N), (), **options)
+    return {each.name: each for each in inputs}, {note.name: note for note in notes}
+
+
+def test_texts_become_numbers_or_categories() -> None:
+    inputs, notes = chosen(TEXTS)
+    assert inputs["numbers"] == Number("numbers")
+    assert inputs["gaps"] == Number("gaps", fill=1.75, indicator=True)
+    assert inputs["colours"] == Category("colours", ("red", "blue", "green"))
+    assert inputs["colour gaps"] == Category("colour gaps", ("blue", "red"), missing=True)
+    assert inputs["none"] == Category("none", ("none", "mild", "severe"))
+    assert notes["gaps"].missing == 30 and notes["colour gaps"].missing == 20
+    assert notes["colours"].levels == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([f"name {i}" for i in range(N)], "40 distinct values in 40 rows"),
+        ([1.0] * N, "is always 1"),
+        (["same"] * N, "is always 'same'"),
+        ([None] * N, "has no values"),
+        ([float("nan")] * N, "has no values"),
+        (["NA", "?"] * 20, "has no values"),
+        (["2024-01-02", "2024-02-03T10:00"] * 20, "dates"),
+        (["1.2.2024", "03/04/24 10:00"] * 20, "dates"),
+        ([date(2024, 1, 1 + i % 9) for i in range(N)], "dates"),
+        ([[1, 2]] * N, "holds list"),
+        (list(range(5, 5 + N)), "numbers the rows"),
+        ([f"{i / 7}" for i in range(N - 1)] + ["oops"], "but for 1 value such as 'oops'"),
+    ],
+)
+def test_columns_that_say_nothing_are_left_out_with_the_reason(values: Any, reason: str) -> None:
+    inputs, notes = chosen({"a": values, "b": np.arange(N) % 7})
+    assert list(inputs) == ["b"]
+    assert notes["a"].kind == "left out" and reason in notes["a"].reason
+
+
+def test_typed_columns_are_taken_for_what_they_are() -> None:
+    inputs, _ = chosen(
+        {
+            "flag": [True, False] * 20,
+            "int": np.arange(N) % 5,
+            "gaps": [1.0, None, float("nan"), 4.0] * 10,
+            "category": pl.Series(["a", "b"] * 20, dtype=pl.Categorical),
+        }
+    )
+    assert inputs["flag"] == Number("flag") and inputs["int"] == Number("int")
+    assert inputs["gaps"] == Number("gaps", fill=2.5, indicator=True)
+    assert inputs["category"] == Category("category", ("a", "b"))
+
+
+def test_twenty_levels_get_a_feature_the_most_frequent_first() -> None:
+    values = [f"v{i:02d}" for i in range(25)] * 4 + ["v24"]
+    frame = pl.DataFrame({"a": values})
+    (column,), (note,) = chosen_columns(frame, np.arange(len(values)), ())
+    assert column.levels == ("v24", *(f"v{i:02d}" for i in range(19)))
+    assert "5 rarer levels" in note.reason and note.levels == 25
+
+
+def test_medians_and_levels_come_from_the_training_rows_alone() -> None:
+    frame = pl.DataFrame({"a": [1.0, None, 3.0, 99.0], "b": ["x", "y", "x", "new"] * 1})
+    frame = pl.concat([frame] * 3)
+    train = np.array([0, 1, 2, 4, 5, 6])
+    inputs, _ = chosen_columns(frame, train, ())
+    assert inputs[0] == Number("a", fill=2.0, indicator=True)
+    assert inputs[1] == Category("b", ("x", "y"))
+
+
+def test_values_missing_from_held_out_rows_alone_are_allowed_for() -> None:
+    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0, None], "b": ["x", "y", "x", None]})
+    inputs, _ = chosen_columns(pl.concat([frame] * 2), np.array([0, 1, 2, 4, 5, 6]), ())
+    assert inputs[0].fill == 2.0 and inputs[1].missing
+
+
+def test_what_cannot_be_used_gives_one_sentence() -> None:
+    with pytest.raises(TableError, match=r"no column to learn from: 'a' \(is always 1\)"):
+        chosen({"a": [1.0] * N})
+    with pytest.raises(TableError, match="beside the target"):
+        chosen_columns(pl.DataFrame({"y": [1, 2]}), np.arange(2), ("y",))
+    with pytest.raises(TableError, match="Values are missing in 'gaps', 'colour gaps'"):
+        chosen(TEXTS, allow_missing=False)
+    with pytest.raises(TableError, match="infinite value in row 2"):
+        chosen({"a": [1.0, float("inf")] * 20})
+    with pytest.raises(TableError, match="Two features would be called 'a=x'"):
+        chosen({"a": ["x", "y"] * 20, "a=x": [1.0, 2.0] * 20})

@@ -1,0 +1,137 @@
+"""Claims about delimited text: every cell comes back, whatever the blocks, or one sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("polars")
+
+from sdgm.tables import TableError, delimited
+from sdgm.tables.delimited import DelimitedText, last_row_end, row_end
+
+CELLS = st.text(st.sampled_from('ab,;"\n\r \tä€'), max_size=6)
+
+
+def table(data: bytes | str, separator: str | None = None) -> DelimitedText:
+    data = data.encode() if isinstance(data, str) else data
+    return DelimitedText(io.BytesIO(data), "t.csv", separator)
+
+
+def rows_of(text: DelimitedText, numbers: tuple[str, ...] = ()) -> list[Any]:
+    return [row for chunk in text.chunks(text.columns, numbers) for row in chunk.rows()]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12),
+    block=st.integers(4, 60),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_all_cells_come_back_in_order_whatever_the_size_of_blocks(
+    rows: list[tuple[str, str, str]], block: int, line_end: str
+) -> None:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator=line_end, quoting=csv.QUOTE_ALL)
+    writer.writerows([("a", "b\nc", "d"), *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "BLOCK", block)
+        patch.setattr(delimited, "START", block)
+        text = table(written.getvalue(), ",")
+        assert text.columns == ("a", "b\nc", "d")
+        assert rows_of(text) == rows
+
+
+@given(st.text(st.sampled_from('a"\n'), max_size=30))
+def test_row_ends_are_line_breaks_outside_quotes(text: str) -> None:
+    data = text.encode()
+    outside = [i + 1 for i in range(len(text)) if text[i] == "\n" and text[:i].count('"') % 2 == 0]
+    assert row_end(data) == (outside[0] if outside else 0)
+    assert last_row_end(data) == (outside[-1] if outside else 0)
+
+
+@pytest.mark.parametrize("separator", list(",;\t|"))
+def test_the_separator_is_found(separator: str) -> None:
+    lines = [["a", "b", "c"], ["1", "x y", "2"], ["3", "", "4"]]
+    text = table("\n".join(separator.join(line) for line in lines))
+    assert text.separator == separator
+    assert rows_of(text) == [("1", "x y", "2"), ("3", None, "4")]
+
+
+def test_separators_within_quotes_do_not_mislead() -> None:
+    text = table('"a;b;c;d",e\n"1;2;3;4",5\n')
+    assert text.columns == ("a;b;c;d", "e")
+    assert table("only\n1\n2\n").columns == ("only",)
+
+
+def test_numbers_with_decimal_commas_are_read_where_semicolons_separate() -> None:
+    assert rows_of(table("a;b\n1,5;x\n-,25;y\n3;z\n"), ("a",)) == [
+        ("1.5", "x"),
+        ("-.25", "y"),
+        ("3", "z"),
+    ]
+
+
+def test_numbers_come_as_numbers_and_as_text_where_one_is_none() -> None:
+    assert rows_of(table("a,b\n1,x\n 2.5,y\n"), ("a",)) == [(1.0, "x"), (2.5, "y")]
+    assert rows_of(table("a,b\n1,x\noops,y\n"), ("a",)) == [("1", "x"), ("oops", "y")]
+
+
+def test_rows_with_nothing_in_them_are_skipped() -> None:
+    text = table("\n\na,b\n1,2\n\n3,4\n,\n\r\n\n")
+    assert rows_of(text) == [("1", "2"), ("3", "4")]
+    assert text.n_rows == 2
+    # a row whose other columns have something stays, also when these are not asked for
+    text = table("a,b,c\n1,2,3\n,,4\n")
+    assert [len(chunk) for chunk in text.chunks(["a", "b"])] == [2]
+    assert rows_of(table("a\n1\n\n3\n")) == [("1",), (None,), ("3",)]
+
+
+def test_names_that_polars_takes_for_patterns_are_names() -> None:
+    text = table("^a.*$,*,ab,c0\n1,2,3,4\n")
+    assert [chunk.rows() for chunk in text.chunks(["*", "^a.*$"])] == [[("2", "1")]]
+
+
+def test_columns_without_a_name_are_numbered() -> None:
+    assert table(",a,\n1,2,3\n").columns == ("column 1", "a", "column 3")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "empty"),
+        (b"a,b,a\n1,2,3\n", "several columns called 'a'"),
+        (b"a,b\n1,2\n1,2,3\n", "Row 2 of t.csv has 3 fields, but the header has 2"),
+        ("a,b\n1,ä\n".encode("latin-1"), r"not UTF-8 text \(byte 0xe4 in row 1\)"),
+        ("ä,b\n1,2\n".encode("latin-1"), r"not UTF-8 text \(byte 0xe4 in the header\)"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b"PK\x03\x04abc", "binary"),
+        (b"a,b\r1,2\r", "CR"),
+        (b'a,"b\n1,2\n', "quote not closed"),
+        (b'a,b\n1,5" disk\n3,4\n', "cannot be read after row 0"),
+    ],
+)
+def test_what_is_no_table_gives_one_sentence(data: bytes, said: str) -> None:
+    with pytest.raises(TableError, match=said) as caught:  # noqa: PT012 - either may
+        text = table(data)
+        rows_of(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 10)
+    monkeypatch.setattr(delimited, "START", 1 << 10)
+    monkeypatch.setattr(delimited, "MAX_ROW", 1 << 12)
+    data = b'a,b\n1,"' + b"x\n" * 100_000
+    text = table(data)
+    with pytest.raises(TableError, match="quote not closed"):
+        rows_of(text)
+    assert text.bytes_read < len(data)

@@ -1,0 +1,202 @@
+"""Claims about learning from tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+
+import polars as pl
+
+from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm.tables import (
+    Category,
+    Number,
+    TableError,
+    TableModel,
+    evaluate_table,
+    fit_table,
+    predict_table,
+)
+from sdgm.tables.forms import Form, better
+from sdgm.tables.inputs import feature_names
+from sdgm.tables.labels import split_rows
+from tests.tables.ugly import CLASSES, HEADER
+
+
+def two_kinds(n_rows: int = 60, seed: int = 0, **more: Any) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 2
+    columns = {"x": rng.normal(size=n_rows) + 2 * y, "z": rng.normal(size=n_rows)}
+    return pl.DataFrame(columns | more | {"y": np.where(y, "b", "a")})
+
+
+def test_a_table_nobody_prepared_becomes_a_model(ugly: Path, ugly_model: TableModel) -> None:
+    model = ugly_model
+    assert [type(column) for column in model.inputs] == [Number, Category, Number, Number]
+    assert [column.name for column in model.inputs] == [HEADER[i] for i in (0, 1, 2, 8)]
+    assert sorted(model.classes) == sorted(CLASSES)
+    assert tuple(model.classifier.feature_names_in_) == feature_names(model.inputs)
+    kinds = {column["name"]: column["kind"] for column in model.record["source"]["columns"]}
+    assert [kinds[name] for name in ("notes", "constant", "when")] == ["left out"] * 3
+    assert "id" not in kinds and "kind" not in kinds
+    assert model.record["held_out"]["error"] < 0.25
+
+
+def test_the_record_is_json_and_has_what_a_report_needs(ugly_model: TableModel) -> None:
+    record = json.loads(json.dumps(ugly_model.record, allow_nan=False))
+    assert record == ugly_model.record
+    source, held_out = record["source"], record["held_out"]
+    assert source["name"] == "ugly.csv" and source["rows"] == 120
+    assert source["rows_used"] == sum(count for _, count in source["class_counts"]) < 120
+    assert source["train_rows"] + held_out["rows"] == source["rows_used"]
+    assert sum(map(sum, held_out["confusion"])) == held_out["rows"]
+    assert sum(bin["count"] for bin in held_out["reliability"]) == held_out["rows"]
+    assert [each["name"] for each in record["baselines"]] == [
+        "logistic regression",
+        "majority class",
+    ]
+    assert record["weights"]["final"] == ugly_model.classifier.n_active_weights_
+    assert len(record["history"]["iteration"]) == ugly_model.classifier.n_iter_
+    assert record["form"] == "primal" and not record["refit"]
+    assert set(held_out["uncertain"][0]["values"]) == {HEADER[i] for i in (0, 1, 2, 8)}
+    assert all(row["label"] != row["predicted"] for row in held_out["surprising"])
+
+
+def test_states_are_kept_for_the_story_alone(ugly_model: TableModel) -> None:
+    assert ugly_model.story
+    assert sum(array.nbytes for array in ugly_model.story.values()) < 1e6
+    assert all(record.state is None for record in ugly_model.classifier.history_)
+    assert not ugly_model.classifier.record_states
+    assert not hasattr(ugly_model.classifier, "_skl_callbacks")
+
+
+def test_values_of_rows_held_out_do_not_change_the_model() -> None:
+    frame = two_kinds()
+    model = fit_table(frame, "y", form="primal", components=1)
+    _, test = split_rows(frame["y"].to_numpy(), 0.25, 0)
+    moved = frame["x"].to_numpy().copy()
+    moved[test] += 100.0
+    other = fit_table(frame.with_columns(x=moved), "y", form="primal", components=1)
+    assert np.array_equal(other.predict_proba(frame), model.predict_proba(frame))
+    assert other.record["held_out"]["error"] > model.record["held_out"]["error"]
+
+
+def test_the_model_is_the_tested_one_unless_it_is_to_learn_again() -> None:
+    frame = two_kinds()
+    kept = fit_table(frame, "y", form="primal", components=1)
+    again = fit_table(frame, "y", form="primal", components=1, refit=True)
+    whole = fit_table(frame, "y", form="primal", components=1, test_size=0)
+    assert again.record["held_out"] == kept.record["held_out"]
+    assert again.record["refit"] and not kept.record["refit"]
+    assert np.array_equal(again.predict_proba(frame), whole.predict_proba(frame))
+    assert not np.array_equal(again.predict_proba(frame), kept.predict_proba(frame))
+    assert "held_out" not in whole.record and "baselines" not in whole.record
+    assert any("not known" in sentence for sentence in whole.record["warnings"])
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_forms_and_components_can_be_given(form: str) -> None:
+    model = fit_table(two_kinds(), "y", form=form, components=2)
+    assert isinstance(
+        model.classifier, SDGMClassifier if form == "primal" else KernelSDGMClassifier
+    )
+    assert model.record["form"] == form
+    assert model.record["components"]["initial"] == [2, 2]
+
+
+def test_the_dual_form_is_taken_where_the_primal_one_is_too_far_from_the_dense_model() -> None:
+    def tried(*pairs: tuple[float, int]) -> list[dict[str, Any]]:
+        return [{"divergence": divergence, "numbers": numbers} for divergence, numbers in pairs]
+
+    assert better(tried((0.030, 10), (0.001, 50))) == 1
+    assert better(tried((0.018, 10), (0.012, 50))) == 0
+    assert better(tried((0.018, 60), (0.012, 50))) == 1
+    from_labels = [{"divergence": None, "log_evidence": e} for e in (-5.0, -4.0)]
+    assert better(from_labels) == 1
+    with pytest.raises(TableError, match="form must be one of auto, primal, dual"):
+        Form("quadratic")
+
+
+def test_progress_tells_the_form_and_its_iterations() -> None:
+    told: list[tuple[str, int]] = []
+    fit_table(two_kinds(), "y", progress=lambda form, n: told.append((form, n)))
+    assert told[0] == ("primal", 0)
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    assert told[-1][1] > 1
+
+
+def test_labels_keep_their_type(tmp_path: Path) -> None:
+    frame = two_kinds().with_columns(y=(pl.col("y") == "b"))
+    model = fit_table(frame, "y", form="primal", components=1, test_size=0)
+    assert model.classes.dtype == bool
+    frame.with_columns(pl.col("y").cast(pl.Int64) * 7).write_csv(tmp_path / "t.csv")
+    model = fit_table(tmp_path / "t.csv", "y", form="primal", components=1)
+    assert model.classes.tolist() == [0, 7] and model.classes.dtype == np.int64
+    assert model.record["source"]["class_counts"] == [[0, 30], [7, 30]]
+
+
+def test_a_class_of_one_row_is_learned_from_with_a_warning() -> None:
+    frame = two_kinds(40)
+    frame = pl.concat([frame, pl.DataFrame({"x": [9.0], "z": [0.0], "y": ["rare"]})])
+    model = fit_table(frame, "y", form="primal", components=1)
+    assert model.classes.tolist() == ["a", "b", "rare"]
+    assert "Class 'rare' has only 1 row to learn from." in model.record["warnings"]
+    assert any("The test has only 10 rows" in each for each in model.record["warnings"])
+
+
+def test_rows_without_a_label_are_left_out_and_counted() -> None:
+    frame = two_kinds(40)
+    labels = [None, "", *frame["y"][2:]]
+    model = fit_table(frame.with_columns(y=pl.Series(labels)), "y", form="primal", components=1)
+    assert model.record["source"]["rows"] == 40 and model.record["source"]["rows_used"] == 38
+    assert "2 rows without a label left out." in model.record["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"target": "Y "}, r"no column 'Y ' for the target: did you mean 'y'\?"),
+        ({"target": "label"}, "no column 'label' for the target: there are 'x', 'z', 'y'"),
+        ({"id_column": "name"}, "no column 'name' for the id"),
+        ({"id_column": "y"}, "both target and id"),
+        ({"components": "many"}, "components must be 'auto' or a positive integer, got 'many'"),
+        ({"components": 0}, "components must be"),
+        ({"missing": "ignore"}, "missing must be"),
+        ({"form": "linear"}, "form must be one of"),
+        ({"test_size": 2.0}, "test_size must be"),
+    ],
+)
+def test_wrong_arguments_give_one_sentence(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        fit_table(two_kinds(), **({"target": "y"} | options))
+
+
+def test_a_table_without_rows_gives_one_sentence() -> None:
+    with pytest.raises(TableError, match="a header but no rows"):
+        fit_table(two_kinds().clear(), "y")
+
+
+def test_names_of_any_kind_are_only_names(tmp_path: Path) -> None:
+    names = ["^x.*$", "*", "a" * 10_000, "</script>", "[bold]", "^*/ ??/\n$", "^.*$"]
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    columns: dict[str, Any] = {name: rng.normal(size=60) + y for name in names[:-2]}
+    columns[names[-2]] = rng.choice(["^.*$", "*", "$1", "[/bold]"], size=60)
+    columns[names[-1]] = np.where(y, "*", "[red]")
+    frame = pl.DataFrame(columns)
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([frame.columns, *frame.rows()])
+    frame.write_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.csv", tmp_path / "t.parquet"):
+        model = fit_table(source, names[-1], form="primal", components=1)
+        assert [column.name.strip() for column in model.inputs] == [n.strip() for n in names[:-1]]
+        done = predict_table(model, source, tmp_path / "out.csv", id_column="*", proba=True)
+        assert done.rows == 60 and done.ignored == ()
+        assert evaluate_table(model, source).rows == 60

@@ -1,0 +1,66 @@
+"""Claims about files that appear when they are whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("polars")
+
+import polars as pl
+
+from sdgm.tables import TableError
+from sdgm.tables.writing import check_writable, output_suffix, replacing, written
+
+
+def test_a_file_appears_once_it_is_whole_with_usual_permissions(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 250 + ".txt")
+    with replacing(path) as file:
+        file.write(b"new")
+        assert not path.exists()
+    assert path.read_bytes() == b"new"
+    before = os.umask(0)
+    os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~before
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
+    with written(tmp_path / "link.csv") as write:
+        write(pl.DataFrame({"a": [1]}))
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "there.csv").read_text() == "a\n1\n"
+
+
+def test_a_device_can_be_written_to() -> None:
+    assert output_suffix(os.devnull) == ".csv"
+    with written(os.devnull) as write:
+        write(pl.DataFrame({"a": [1]}))
+    assert not Path(os.devnull).is_file()
+
+
+def test_places_where_nothing_can_be_written_are_refused(tmp_path: Path) -> None:
+    locked = tmp_path / "locked.csv"
+    locked.write_text("old")
+    locked.chmod(0o444)
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    for path, said in [
+        (locked, "it is read-only"),
+        (folder / "out.csv", "its folder is read-only"),
+        (tmp_path / "none" / "out.csv", "there is no folder"),
+        (tmp_path, "is a folder"),
+    ]:
+        with pytest.raises(TableError, match=said):
+            check_writable(path)
+    folder.chmod(0o755)
+
+
+def test_unknown_suffixes_are_refused() -> None:
+    for name in ("out.xlsx", "out", "out.gz"):
+        with pytest.raises(TableError, match="ends in none"):
+            output_suffix(name)

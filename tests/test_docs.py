@@ -1,0 +1,210 @@
+"""Every code block of the README and of the pages runs, top to bottom, page by page.
+
+Blocks of a page share one namespace and one empty folder. ``python`` is executed; ``sh`` and
+``console`` are run command by command; a block with a title is first written to the file of that
+name; all other languages are shown only. What a page needs but does not show stands in a comment,
+``<!-- python`` or ``<!-- sh``, and runs just the same.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+PYTHON, SHELL = {"python"}, {"sh", "console"}
+SHOWN = {"text", "c", "csv", "json"}
+
+# commands that are not run here, and why
+NOT_RUN = {
+    "make demo": "sets up an environment",
+    "make test": "runs these very tests",
+    "pip install .": "sets up an environment",
+    "pip install '.[cli,plot]'": "sets up an environment",
+    "pip install '.[all]'": "sets up an environment",
+    "sdgm reproduce table1 --jobs 2": "takes ten minutes; tests/experiments has parts of it",
+    "sdgm reproduce figure training": "takes half a minute; tests/experiments has it",
+    "sdgm reproduce all --quick": "takes minutes; tests/experiments has parts of it",
+}
+
+# modules and programs without which a page cannot run
+NEEDS: dict[str, tuple[str, ...]] = {
+    "layer.md": ("torch", "onnxscript"),
+    "embedded.md": ("typer", "polars", "safetensors", "gcc"),
+    "commands.md": ("typer", "polars", "safetensors", "onnx"),
+    "files.md": ("polars", "safetensors"),
+    "start.md": ("typer", "polars", "safetensors", "matplotlib"),
+    "guide/tables.md": ("typer", "polars", "safetensors"),
+    "guide/reading.md": ("matplotlib", "pandas"),
+    "guide/budget.md": ("pandas",),
+    "path.md": ("matplotlib",),
+    "README.md": ("typer", "polars", "safetensors"),
+}
+PROGRAMS = {"gcc"}
+
+# what other packages say of themselves
+QUIET = {"layer.md": ("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")}
+
+FENCE = re.compile(
+    r"^```(?P<language>\w*)(?: +title=\"(?P<title>[^\"\n]+)\")?\n(?P<shown>.*?)^```$"
+    r"|^<!-- (?P<hidden_language>python|sh)\n(?P<hidden>.*?)^-->$",
+    flags=re.DOTALL | re.MULTILINE,
+)
+# a block that is a file of the repository, put in when the site is built
+INCLUDED = re.compile(r'^--8<-- "(.+)"$', flags=re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a page: its language, its text, the line it starts in, the file it belongs in."""
+
+    language: str
+    text: str
+    line: int
+    title: str | None = None
+    hidden: bool = False
+
+
+def name_of(page: Path) -> str:
+    """Name of a page, as a reader would say it."""
+    return page.name if page.parent == ROOT else str(page.relative_to(ROOT / "docs"))
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """All blocks of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    blocks = []
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        if found["hidden_language"]:
+            block = Block(found["hidden_language"], found["hidden"], line, hidden=True)
+        else:
+            block = Block(found["language"], found["shown"], line, found["title"])
+        blocks.append(block)
+    return blocks
+
+
+def commands_of(block: Block) -> list[str]:
+    """Commands of a shell block: without prompts and comments, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", block.text)
+    lines = (line.strip().removeprefix("$ ") for line in text.splitlines())
+    return [command for line in lines if (command := re.sub(r"\s+# .*|^#.*", "", line))]
+
+
+def runs(block: Block) -> bool:
+    """Whether a block is more than shown."""
+    if INCLUDED.search(block.text):
+        return False
+    return bool(block.title) or block.language in PYTHON | SHELL
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
+    """Execute a block so that errors name the line of the page."""
+    exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
+
+
+def run_command(command: str) -> None:
+    """Run one command: ours within this process, others in a shell."""
+    if command.startswith("sdgm ") and not set(command) & set("|<>;&$`*"):
+        from typer.testing import CliRunner
+
+        from sdgm.cli.app import app
+
+        result = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"
+        return
+    shell = re.sub(r"(^|[|;&] *)sdgm ", rf"\1{shlex.quote(sys.executable)} -m sdgm ", command)
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def parametrized() -> list[Any]:
+    """Pages with something to run, each with its marks."""
+    pages = []
+    for page in PAGES:
+        if any(runs(block) for block in blocks_of(page)):
+            quiet = [pytest.mark.filterwarnings(kind) for kind in QUIET.get(name_of(page), ())]
+            pages.append(pytest.param(page, id=name_of(page), marks=quiet))
+    return pages
+
+
+@pytest.mark.parametrize("page", parametrized())
+def test_the_blocks_of_a_page_run_in_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in NEEDS.get(name_of(page), ()):
+        found = shutil.which(name) if name in PROGRAMS else find_spec(name)
+        if not found:
+            pytest.skip(f"{name} is not installed")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if not runs(block):
+            continue
+        if block.title:
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.language in PYTHON:
+            run_python(block, page, namespace)
+        else:
+            for command in commands_of(block):
+                if command not in NOT_RUN:
+                    run_command(command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_of_a_page_is_understood(page: Path) -> None:
+    blocks = blocks_of(page)
+    assert {block.language for block in blocks} <= PYTHON | SHELL | SHOWN
+    fences = re.findall(r"^ *(?:```|~~~)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(fences) == 2 * sum(not block.hidden for block in blocks)
+
+
+def test_every_command_that_is_not_run_is_on_some_page() -> None:
+    commands = {
+        command
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.language in SHELL
+        for command in commands_of(block)
+    }
+    assert not set(NOT_RUN) - commands
+
+
+def test_every_page_that_needs_something_exists() -> None:
+    names = {name_of(page) for page in PAGES}
+    assert not (set(NEEDS) | set(QUIET)) - names
+
+
+def test_every_included_file_exists() -> None:
+    included = [
+        name for page in PAGES for b in blocks_of(page) for name in INCLUDED.findall(b.text)
+    ]
+    assert included
+    assert not [name for name in included if not (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)\s#]+)", text)
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing
+
+
+def test_every_page_can_be_found_from_the_menu() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [name_of(page) for page in PAGES[1:]]
+    assert not [name for name in pages if not re.search(rf"[ :]{re.escape(name)}$", menu, re.M)]
