@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from sdgm._typing import FloatArray
-from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, block_total, grouped_sum
+from sdgm.core.rows import CANONICAL_ROWS, Rows, S, block_total, grouped_sum
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,21 @@ class BlockedRows:
         if self.n_threads == 1:
             return grouped_sum(map(of_block, range(self.n_blocks)))
         with ThreadPoolExecutor(self.n_threads) as pool:
-            # a group at a time, so that few totals wait to be added
-            groups = range(0, self.n_blocks, GROUP_BLOCKS)
-            return grouped_sum(
-                total
-                for first in groups
-                for total in pool.map(
-                    of_block, range(first, min(first + GROUP_BLOCKS, self.n_blocks))
-                )
-            )
+            return grouped_sum(in_order(pool, of_block, self.n_blocks, 2 * self.n_threads))
+
+
+def in_order(
+    pool: ThreadPoolExecutor, function: Callable[[int], S], n_calls: int, ahead: int
+) -> Iterator[S]:
+    """Results of calls with 0, 1, 2, ... in order, with only a few calls ahead of their use."""
+    waiting: deque[Future[S]] = deque()
+    try:
+        for i in range(n_calls):
+            waiting.append(pool.submit(function, i))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

@@ -1,8 +1,8 @@
 """The training rows, visited block by block: the one seam between learning and the samples.
 
 All that learning asks of N samples is a sum over rows. A sum is added up in a fixed order: within
-canonical blocks of `CANONICAL_ROWS` rows, over the blocks of a group, over the groups. So where the
-rows are kept, in which chunks, and by whom they are added changes nothing, not even by rounding.
+canonical blocks of `CANONICAL_ROWS` rows, over the blocks of a group, over the groups pair by pair.
+So where the rows are kept, in which chunks, and who adds them changes nothing, not even rounding.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import islice
 from operator import add
 from typing import Protocol, Self, TypeVar
 
@@ -25,10 +26,11 @@ class Summable(Protocol):
 
 
 S = TypeVar("S", bound=Summable)
+T = TypeVar("T")
 
 # rows of a block that is always summed as a whole, and blocks of a group
 CANONICAL_ROWS = 16_384
-GROUP_BLOCKS = 16
+GROUP_BLOCKS = 4
 # numbers in a working array: small enough for the cache and for any machine
 BLOCK_NUMBERS = 1 << 18
 MIN_BLOCK_ROWS = 256
@@ -134,14 +136,42 @@ def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
     return reduce(add, map(statistic, block.blocks(size)))
 
 
+def group_total(group: Iterable[Rows], statistic: Callable[[Rows], S], width: int) -> S:
+    """Sum of a statistic over the canonical blocks of a group."""
+    return reduce(add, (block_total(block, statistic, width) for block in group))
+
+
 def grouped_sum(totals: Iterable[S]) -> S:
-    """Sum of the totals of canonical blocks, in their order: group by group."""
-    groups: list[S] = []
-    for i, total in enumerate(totals):
-        if i % GROUP_BLOCKS:
-            groups[-1] = groups[-1] + total
-        else:
-            groups.append(total)
-            if len(groups) == 3:  # no more than the sum, a group and the next one are kept
-                groups[:2] = [groups[0] + groups[1]]
-    return reduce(add, groups)
+    """Sum of the totals of canonical blocks: within groups, then over them as `tree_sum` does."""
+    return tree_sum(reduce(add, group) for group in batched(totals, GROUP_BLOCKS))
+
+
+def tree_sum(totals: Iterable[S]) -> S:
+    """Sum of neighbours, then of neighbouring sums, and so on; an odd one waits for the next round.
+
+    Few are kept at a time, and processes that add neighbours among themselves come to the same.
+
+    Examples
+    --------
+    >>> tree_sum(["a", "b", "c", "d", "e"])
+    'abcde'
+    """
+    waiting: list[tuple[int, S]] = []  # rounds that a sum has behind it, fewer towards the end
+    for total in totals:
+        rounds = 0
+        while waiting and waiting[-1][0] == rounds:
+            total = waiting.pop()[1] + total
+            rounds += 1
+        waiting.append((rounds, total))
+    sums = [total for _, total in waiting]
+    while len(sums) > 1:
+        last = sums.pop()
+        sums[-1] = sums[-1] + last
+    return sums[0]
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Items in lists of ``size``, the last perhaps shorter; in itertools from Python 3.12 on."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

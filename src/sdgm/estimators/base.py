@@ -29,6 +29,7 @@ from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.elimination import keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
+from sdgm.estimators.many_rows import ManyRowsMixin
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
@@ -72,6 +73,7 @@ NEWTON_COPIES = 5
 
 class BaseSDGM(
     OpenSettingsMixin,
+    ManyRowsMixin,
     FittedAttributesMixin,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -119,6 +121,8 @@ class BaseSDGM(
             self.chosen_: dict[str, Any] = {}
             self.candidates_: list[Candidate] = []
         self.__dict__.pop("weights_path_", None)
+        if self._has_many_rows(X, options):
+            return self._fit_many_rows(X, y, sample_weight, options)
         problem = self._prepare(X, y, sample_weight, options)
         reference = self._reference(problem)
         if reference is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,33 +18,83 @@ from sdgm.core.learning import Result, laplace_covariance, learn, shares
 from sdgm.core.objective import class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.state import Record, State
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
+from sdgm.core.state import Record, State, Stop
 
 # rows up to which all of them tell what the model looks like, and how many do beyond that
-LARGE_ROWS = 65_536
-SAMPLE_ROWS = 32_768
+LARGE_ROWS = 32_768
+SAMPLE_ROWS = 16_384
 # rows of a class that the sample has at least, if there are as many
 RARE_ROWS = 500
+# passes of the outer loop over all rows: the precisions have converged on the sample, and with so
+# many rows the weights hardly depend on them
+POLISHING_PASSES = 5
+
+
+@runtime_checkable
+class RowReader(Protocol):
+    """A table that is read in parts."""
+
+    shape: tuple[int, int]
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Rows from ``start`` up to ``stop``: (stop - start, n_features)."""
+        ...
+
+
+def blocked_table(
+    X: FloatArray | RowReader, y: IntArray, s: FloatArray, *, n_threads: int
+) -> BlockedRows:
+    """A table in canonical blocks, inputs in place of Z; every block is checked when it is read."""
+    n_rows, n_features = X.shape
+
+    def read(i: int) -> Rows:
+        start, stop = i * CANONICAL_ROWS, min((i + 1) * CANONICAL_ROWS, n_rows)
+        block = X.read(start, stop) if isinstance(X, RowReader) else X[start:stop]
+        block = np.asarray(block, dtype=np.float64)
+        if block.shape != (stop - start, n_features):
+            raise ValueError(
+                f"rows {start} to {stop} of X came as an array of shape {block.shape} instead of "
+                f"{(stop - start, n_features)}; look at what read(start, stop) returns."
+            )
+        if not np.isfinite(block).all():
+            n, d = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"Input X contains NaN or infinity: {block[n, d]} in row {start + n}, column {d}; "
+                "fill in or leave out such rows."
+            )
+        return Rows(block, y[start:stop], s[start:stop], first=start)
+
+    return BlockedRows(n_rows, read, n_threads)
 
 
 @dataclass(frozen=True)
 class Picked:
-    """Rows of a sample, which are added by putting them one after the other."""
+    """Rows of a sample, which are added by putting them one after the other.
+
+    Attributes
+    ----------
+    X, y, s : arrays of n rows
+    number : (n,) integer array
+        Which rows of the table they are.
+    """
 
     X: FloatArray
     y: IntArray
     s: FloatArray
+    number: IntArray
 
     def __add__(self, other: Picked) -> Picked:
         return Picked(
             np.concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.s, other.s]),
+            np.concatenate([self.number, other.number]),
         )
 
 
-def drawn_sample(rows: RowSource, class_total: FloatArray, n_rows: int, seed: int) -> Picked:
+def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int) -> Picked:
     """About ``n_rows`` rows at random, rare classes whole, weighted to stand for all.
 
     Which rows are drawn depends on their number and the seed, not on where they are kept.
@@ -53,21 +103,32 @@ def drawn_sample(rows: RowSource, class_total: FloatArray, n_rows: int, seed: in
     ----------
     rows : RowSource
         With inputs in place of Z, and class indices.
-    class_total : (C,) array
+    class_rows : (C,) array
         Rows of each class.
     n_rows : int
     seed : int
     """
-    share = n_rows / class_total.sum()
-    chance = np.minimum(np.maximum(share, RARE_ROWS / np.maximum(class_total, 1.0)), 1.0)
+    share = n_rows / len(rows)
+    chance = np.minimum(np.maximum(share, RARE_ROWS / np.maximum(class_rows, 1.0)), 1.0)
 
     def of_block(block: Rows) -> Picked:
         rng = np.random.default_rng([seed, block.first])
-        kept = rng.random(len(block)) < chance[block.y]
+        kept = np.flatnonzero((rng.random(len(block)) < chance[block.y]) & (block.s > 0.0))
         y = block.y[kept]
-        return Picked(np.array(block.Z[kept]), y, block.s[kept] * (share / chance[y]))
+        return Picked(
+            np.array(block.Z[kept]), y, block.s[kept] * (share / chance[y]), block.first + kept
+        )
 
     return rows.total(of_block, 1)
+
+
+def rows_by_class(rows: RowSource, n_classes: int) -> FloatArray:
+    """How many rows each class has: (C,)."""
+
+    def of_block(block: Rows) -> FloatArray:
+        return np.bincount(block.y, minlength=n_classes).astype(np.float64)
+
+    return rows.total(of_block, n_classes)
 
 
 @dataclass(frozen=True)
@@ -146,7 +207,12 @@ def polished(
         pi=state.pi * (class_share / before)[state.component_class],
     )
     Rt = np.diag(1.0 / norm)
-    result = learn(rows, Rt, start, options, callback, keep_states=keep_states)
+    passes = replace(options, max_iter=min(options.max_iter, POLISHING_PASSES))
+    result = learn(rows, Rt, start, passes, callback, keep_states=keep_states)
+    if result.stop is Stop.MAX_ITER:
+        # the weights at their mode, now that the precisions stay as they are
+        last = replace(options, learn_alpha=False, max_iter=1)
+        result = Result(learn(rows, Rt, result.state, last).state, result.records, result.stop)
     end = result.state
     scale = norm[end.column]
     covariance = None

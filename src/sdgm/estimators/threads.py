@@ -26,3 +26,11 @@ def blas_threads(work: float) -> Iterator[None]:
         return
     with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+@contextmanager
+def in_threads() -> Iterator[int]:
+    """As many threads of our own as BLAS would take, each with a BLAS of one thread."""
+    blas = [each["num_threads"] for each in _controller().info() if each["user_api"] == "blas"]
+    with _controller().limit(limits=1, user_api="blas"):
+        yield max(blas, default=1)

@@ -1,0 +1,155 @@
+"""The fit of an estimator to more rows than one sample holds, or to rows on disk."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from sdgm._typing import FloatArray
+from sdgm.core.options import Options
+from sdgm.core.state import Record, Stop
+from sdgm.estimators.elimination import MAX_COVARIANCE
+from sdgm.estimators.large import (
+    LARGE_ROWS,
+    SAMPLE_ROWS,
+    ModelColumns,
+    Polished,
+    RowReader,
+    blocked_table,
+    drawn_sample,
+    polished,
+    rows_by_class,
+)
+from sdgm.estimators.parameters import (
+    check_labels,
+    checked_sample_weight,
+    class_factors,
+)
+from sdgm.estimators.progress import print_line
+from sdgm.estimators.threads import in_threads
+
+
+class ManyRowsMixin:
+    """Structure from a sample, weights from all rows."""
+
+    classes_: np.ndarray[Any, Any]
+    n_features_in_: int
+    class_weight: Any
+    verbose: int
+    record_states: bool
+    init: Any
+    get_params: Any
+    _state: Any
+    _goes_on: Any
+    _is_precomputed: Any
+    _seeds: Any
+    _take_over: Any
+    _weight_attributes: Any
+    _kept_attributes: Any
+    _center: FloatArray
+    _inverse_scale: FloatArray
+    _reach: float
+    _basis: Any
+    history_: list[Record]
+    n_iter_: int
+
+    def _has_many_rows(self, X: Any, options: Options) -> bool:
+        """Whether a sample decides what the model looks like."""
+        if is_on_disk(X):
+            return True
+        shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 0,)
+        return (
+            shape[0] > LARGE_ROWS
+            and options.merge_rows
+            and isinstance(self.init, str)
+            and not self._is_precomputed()
+            and not self._goes_on()
+        )
+
+    def _fit_many_rows(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Self:
+        """Fit to a table in memory or on disk."""
+        if is_on_disk(X):
+            self.n_features_in_ = X.shape[1]
+            names = getattr(X, "columns", None)
+            vars(self).pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            y = column_or_1d(y, warn=True)
+            if len(y) != X.shape[0]:
+                raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)} labels.")
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64)
+        check_labels(y)
+        s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no room
+        if sample_weight is not None or self.class_weight is not None:
+            s = checked_sample_weight(sample_weight, y)
+            s *= class_factors(self.class_weight, y, s)
+        self.classes_, codes = np.unique(
+            y[s > 0.0] if sample_weight is not None else y, return_inverse=True
+        )
+        if sample_weight is not None:
+            codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        codes = codes.astype(np.int32)
+        with in_threads() as n_threads:
+            table = blocked_table(X, codes, s, n_threads=n_threads)
+            return self._fit_table(table, options)
+
+    def _fit_table(self, table: Any, options: Options) -> Self:
+        """Fit to rows with inputs in place of Z; ``classes_`` and ``n_features_in_`` are set."""
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_.tolist()[0]!r}; "
+                "a classifier needs samples of at least two."
+            )
+        seed = self._seeds()[0]
+        picked = drawn_sample(table, rows_by_class(table, len(self.classes_)), SAMPLE_ROWS, seed)
+        model = clone(self).set_params(class_weight=None, warm_start=False, random_state=seed)
+        model.fit(picked.X, self.classes_[picked.y], picked.s)
+        own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
+        vars(self).update({k: v for k, v in vars(model).items() if k not in own})
+        self._take_over(self, picked.number)
+        if self._state.n_weights:
+            self._polish(table, options)
+        return self
+
+    def _polish(self, table: Any, options: Options) -> None:
+        """Go on learning on all rows with the columns that the sample left."""
+        columns = ModelColumns(self._center, self._inverse_scale, self._reach, self._basis)
+
+        def show(record: Record) -> None:
+            if self.verbose:
+                print_line(record)
+
+        result = polished(
+            table.mapped(columns),
+            self._state,
+            options,
+            show,
+            max_covariance=MAX_COVARIANCE,
+        )
+        self._take_polished(result)
+        if result.result.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _take_polished(self, end: Polished) -> None:
+        """Fitted attributes of what learning from all rows led to."""
+        before = np.unique(self._state.column[self._state.column > 0])
+        after = np.unique(end.state.column[end.state.column > 0])
+        records = end.result.records
+        vars(self).update(
+            self._weight_attributes(end.state),
+            **self._kept_attributes(np.searchsorted(before, after)),
+            _state=end.state,
+            covariance_=end.covariance,
+            log_evidence_=records[-1].log_evidence,
+            history_=[*self.history_, *records],
+            n_iter_=self.n_iter_ + len(records),
+        )
+
+
+def is_on_disk(X: Any) -> bool:
+    """Whether rows are read when they are wanted."""
+    return isinstance(X, np.memmap | RowReader)
