@@ -138,7 +138,8 @@ class DaskMixin:
         vars(self).pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        self.chosen_, self.candidates_ = {}, []
+        self.chosen_: dict[str, Any] = {}
+        self.candidates_: list[Any] = []
         rows = self._rows_on_workers(X, y, s)
         if len(rows) > LARGE_ROWS:
             return self._fit_table(rows, options)

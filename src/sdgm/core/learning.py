@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -58,6 +58,7 @@ def learn(
     callback: Callable[[Record], bool | None] | None = None,
     *,
     keep_states: bool = False,
+    earlier: Sequence[Record] = (),
 ) -> Result:
     """Learn the weights, their precisions and the mixture (Algorithm 1).
 
@@ -74,19 +75,25 @@ def learn(
         Called with the record of every outer pass; a true answer ends learning.
     keep_states : bool
         Whether the records carry the state after their pass.
+    earlier : sequence of Record
+        Passes that led to ``state``, to go on from; the same as if learning had never stopped.
 
     Returns
     -------
     Result
         An interrupt from the keyboard ends learning with the state so far.
     """
-    records: list[Record] = []
+    records = list(earlier)
     class_share = shares(class_totals(rows, state.n_classes), options)
     begin = perf_counter()
-    if options.few_weights and state.n_components == 2:
+    if records:
+        rows, begin = rows.started(), begin - records[-1].seconds
+    elif options.few_weights and state.n_components == 2:
         state = relative_to_one_component(state)
     try:
-        for iteration in range(1, options.max_iter + 1):  # while alpha has not converged
+        for iteration in range(
+            len(records) + 1, options.max_iter + 1
+        ):  # while alpha has not converged
             if state.n_weights == 0:
                 records.append(describe_empty(iteration, rows, Rt, state, perf_counter() - begin))
                 return Result(state, records, Stop.EMPTY)

@@ -22,13 +22,19 @@ from sdgm.core.initialization import (
     initial_responsibilities,
     initial_state,
 )
-from sdgm.core.learning import Result, class_shares, learn
+from sdgm.core.learning import Result, class_shares
 from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.elimination import keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
+from sdgm.estimators.journal import (
+    current_journal,
+    fingerprint,
+    journaled_learn,
+    keeping_journal,
+)
 from sdgm.estimators.many_rows import ManyRowsMixin
 from sdgm.estimators.parameters import (
     Predictive,
@@ -99,6 +105,7 @@ class BaseSDGM(
     n_jobs: int | None
     verbose: int
     record_states: bool
+    checkpoint: Any = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -116,6 +123,11 @@ class BaseSDGM(
         -------
         self
         """
+        with keeping_journal(self.checkpoint, lambda: fingerprint(self, X, y, sample_weight)):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """`fit`, with its journal open if there is one."""
         options = self._options()
         if not self._goes_on():
             self.chosen_: dict[str, Any] = {}
@@ -156,7 +168,7 @@ class BaseSDGM(
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
             with blas_threads(work):
-                return learn(
+                return journaled_learn(
                     rows,
                     columns.design.Rt,
                     start,
@@ -165,7 +177,8 @@ class BaseSDGM(
                     keep_states=keep_states,
                 )
 
-        results = self._run(learn_from, parallel=context is None)
+        parallel = context is None and current_journal() is None
+        results = self._run(learn_from, parallel=parallel)
         best = max(results, key=final_evidence)
         self.__dict__.update(self._model_attributes(problem, columns, best.state))
         self.__dict__.update(self._learning_attributes(problem, columns, results, best))
@@ -306,7 +319,12 @@ class BaseSDGM(
         rng = check_random_state(self.random_state)
         if isinstance(self.random_state, Integral):
             return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
-        return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
+
+        def draw() -> list[int]:
+            return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
+
+        journal = current_journal()
+        return draw() if journal is None else journal.drawn(draw)
 
     def _rows(self, problem: Problem, columns: Columns, seed: int, *, continued: bool) -> Rows:
         """The rows of the design with responsibilities to start from."""

@@ -138,6 +138,10 @@ class KernelSDGMClassifier(BaseSDGM):
     record_states : bool, default=False
         Keep the state after every iteration in ``history_``, for films of the learning. Its
         columns count the candidates in order, the constant being column 0.
+    checkpoint : path or None, default=None
+        File to keep what has been learned in, every few seconds. A fit that was killed and is
+        started again with the same data and settings goes on from there, and ends with the same
+        model; the file is removed then.
 
     Attributes
     ----------
@@ -225,6 +229,7 @@ class KernelSDGMClassifier(BaseSDGM):
         n_jobs: int | None = None,
         verbose: int = 0,
         record_states: bool = False,
+        checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -248,6 +253,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.record_states = record_states
+        self.checkpoint = checkpoint
 
     def _options(self) -> Options:
         boolean("shared_vectors", self.shared_vectors)

@@ -14,13 +14,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.learning import Result, laplace_covariance, learn, shares
+from sdgm.core.learning import Result, laplace_covariance, shares
 from sdgm.core.objective import class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
 from sdgm.core.state import Record, State, Stop
+from sdgm.estimators.journal import journaled_learn
 
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768
@@ -208,11 +209,13 @@ def polished(
     )
     Rt = np.diag(1.0 / norm)
     passes = replace(options, max_iter=min(options.max_iter, POLISHING_PASSES))
-    result = learn(rows, Rt, start, passes, callback, keep_states=keep_states)
+    result = journaled_learn(rows, Rt, start, passes, callback, keep_states=keep_states)
     if result.stop is Stop.MAX_ITER:
         # the weights at their mode, now that the precisions stay as they are
         last = replace(options, learn_alpha=False, max_iter=1)
-        result = Result(learn(rows, Rt, result.state, last).state, result.records, result.stop)
+        result = Result(
+            journaled_learn(rows, Rt, result.state, last).state, result.records, result.stop
+        )
     end = result.state
     scale = norm[end.column]
     covariance = None

@@ -103,8 +103,8 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
         "rows/features": features.astype(np.int32),
         "rows/x": as_float32(X[np.ix_(kept, features)]),
     }
-    states = [record.state for record in classifier.history_]
-    if not states or any(state is None for state in states):
+    states = [record.state for record in classifier.history_ if record.state is not None]
+    if not states or len(states) < len(classifier.history_):
         return story
     if classifier._state.n_weights != states[-1].n_weights:  # cut down to a budget at the end
         states.append(classifier._state)

@@ -1,0 +1,251 @@
+"""Fits that survive a kill: a file of what has been learned, replaced as a whole every so often.
+
+A fit is a sequence of runs of `learn`: one per start, per candidate of an automatic choice, on a
+sample and then on all rows. All between them is a function of the data and the seeds. So the file
+holds the results of the runs that ended, the state of the one at work, and the seeds; a fit that
+finds it takes the results as they are, goes on from the state, and ends with the same model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.core.learning import Result, learn
+from sdgm.core.options import Options
+from sdgm.core.rows import RowSource
+from sdgm.core.state import Record, State, Stop
+
+# seconds between two versions of the file
+WRITE_EVERY = 5.0
+FORMAT = 1
+ARRAYS = tuple(each.name for each in fields(State))
+NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
+
+
+@dataclass
+class Journal:
+    """What a fit has learned so far.
+
+    Attributes
+    ----------
+    path : Path
+    fingerprint : str
+        Of the estimator and the data.
+    seeds : list of int
+        Drawn so far, where they are not the user's own.
+    finished : list of Result
+        Of the runs that ended.
+    current : Result or None
+        Of the run at work, up to its last pass.
+    """
+
+    path: Path
+    fingerprint: str
+    seeds: list[list[int]] = field(default_factory=list)
+    finished: list[Result] = field(default_factory=list)
+    current: Result | None = None
+    n_runs: int = 0  # that this process has begun
+    n_draws: int = 0
+    last_written: float = field(default_factory=monotonic)
+
+    def drawn(self, draw: Callable[[], list[int]]) -> list[int]:
+        """Seeds: those of the file, or new ones."""
+        self.n_draws += 1
+        if self.n_draws > len(self.seeds):
+            self.seeds.append(draw())
+        return self.seeds[self.n_draws - 1]
+
+    def learn(
+        self,
+        rows: RowSource,
+        Rt: FloatArray,
+        state: State,
+        options: Options,
+        callback: Callable[[Record], bool | None] | None,
+        keep_states: bool,
+    ) -> Result:
+        """`learn`, from where the file left it."""
+        self.n_runs += 1
+        if self.n_runs <= len(self.finished):
+            return self.finished[self.n_runs - 1]
+        earlier = self.current.records if self.current is not None else []
+        if self.current is not None:
+            state = self.current.state
+        records = list(earlier)
+
+        def written(record: Record) -> bool | None:
+            assert record.state is not None
+            records.append(record)
+            self.current = Result(record.state, records, Stop.MAX_ITER)
+            if monotonic() - self.last_written >= WRITE_EVERY:
+                self.write()
+            return callback(record) if callback is not None else None
+
+        result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
+        if result.stop is not Stop.INTERRUPTED:
+            self.finished.append(result)
+            self.current = None
+        self.write()
+        if not keep_states:
+            records = [replace(record, state=None) for record in result.records]
+            result = replace(result, records=records)
+        return result
+
+    def write(self) -> None:
+        """Replace the file."""
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        runs = [*self.finished, *([] if self.current is None else [self.current])]
+        for i, run in enumerate(runs):
+            arrays |= {f"{i}/{name}": getattr(run.state, name) for name in ARRAYS}
+            numbers = [[getattr(record, name) for name in NUMBERS] for record in run.records]
+            arrays[f"{i}/records"] = np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS))
+        about = {
+            "format": FORMAT,
+            "fingerprint": self.fingerprint,
+            "seeds": self.seeds,
+            "stops": [run.stop.value for run in self.finished],
+        }
+        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        try:
+            with open(beside, "wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, self.path)
+        finally:
+            beside.unlink(missing_ok=True)
+        self.last_written = monotonic()
+
+    @classmethod
+    def opened(cls, path: Path, fingerprint: str) -> Journal:
+        """The journal of a file, or a new one where there is none."""
+        if not path.exists():
+            return cls(path, fingerprint)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(file["about"].tobytes())
+                if about["format"] != FORMAT:
+                    raise ValueError(f"format {about['format']}")
+                if about["fingerprint"] != fingerprint:
+                    raise OtherFit
+                runs = read_runs(file)
+        except OtherFit:
+            raise ValueError(
+                f"the checkpoint {str(path)!r} belongs to another fit: its settings or its data "
+                "differ from these; remove it, or name another file."
+            ) from None
+        except (OSError, KeyError, ValueError, TypeError, BadZipFile, EOFError) as error:
+            raise ValueError(
+                f"the checkpoint {str(path)!r} cannot be read ({error}); remove it to start anew."
+            ) from None
+        stops = [Stop(stop) for stop in about["stops"]]
+        finished = [
+            Result(run.state, run.records, stop) for run, stop in zip(runs, stops, strict=False)
+        ]
+        current = runs[len(stops)] if len(runs) > len(stops) else None
+        return cls(path, fingerprint, about["seeds"], finished, current)
+
+
+class OtherFit(Exception):
+    """A file that belongs to other data or settings."""
+
+
+def read_runs(file: Any) -> list[Result]:
+    """Results of a file, in order; why they stopped is not among them."""
+    runs: list[Result] = []
+    while f"{len(runs)}/w" in file:
+        i = len(runs)
+        state = State(**{name: file[f"{i}/{name}"] for name in ARRAYS})
+        records = [as_record(row) for row in file[f"{i}/records"]]
+        runs.append(Result(state, records, Stop.MAX_ITER))
+    return runs
+
+
+def as_record(row: FloatArray) -> Record:
+    """A record from its numbers."""
+    counts = {"iteration", "n_weights", "n_components", "newton_steps"}
+    values: dict[str, Any] = dict(zip(NUMBERS, row.tolist(), strict=True))
+    return Record(**values | {name: int(values[name]) for name in counts})
+
+
+_current: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+def current_journal() -> Journal | None:
+    """The journal of the fit that is going on, if it keeps one."""
+    return _current.get()
+
+
+@contextmanager
+def keeping_journal(
+    path: str | os.PathLike[str] | None, fingerprint: Callable[[], str]
+) -> Iterator[None]:
+    """Keep a journal of what is learned within; it is removed at the end, unless that is early.
+
+    Within another fit, such as that to a sample, its journal is kept.
+    """
+    if path is None or _current.get() is not None:
+        yield
+        return
+    journal = Journal.opened(Path(path), fingerprint())
+    token = _current.set(journal)
+    try:
+        yield
+        journal.path.unlink(missing_ok=True)
+    finally:
+        _current.reset(token)
+
+
+def journaled_learn(
+    rows: RowSource,
+    Rt: FloatArray,
+    state: State,
+    options: Options,
+    callback: Callable[[Record], bool | None] | None = None,
+    *,
+    keep_states: bool = False,
+) -> Result:
+    """`learn`, or what the journal knows of it."""
+    journal = _current.get()
+    if journal is None:
+        return learn(rows, Rt, state, options, callback, keep_states=keep_states)
+    return journal.learn(rows, Rt, state, options, callback, keep_states)
+
+
+# parts of a table that its fingerprint looks at, and rows of each
+PARTS, PART_ROWS = 64, 256
+# parameters that do not change the model
+IDLE = {"checkpoint", "verbose", "n_jobs"}
+
+
+def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """A mark of an estimator's settings and of the data, as far as a look at parts can tell."""
+    mark = hashlib.blake2b(digest_size=16)
+    own = {k: v for k, v in estimator.get_params(deep=False).items() if k not in IDLE}
+    mark.update(f"{type(estimator).__name__} {sorted(own.items())!r}".encode())
+    for table in X, y, sample_weight:
+        if table is None:
+            continue
+        if not hasattr(table, "read") and not isinstance(table, np.ndarray):
+            table = np.asarray(table)
+        read = getattr(table, "read", None) or (lambda a, b, rows=table: rows[a:b])
+        n_rows = table.shape[0]
+        mark.update(repr(table.shape).encode())
+        for start in np.unique(np.linspace(0, max(n_rows - PART_ROWS, 0), PARTS).astype(int)):
+            part = np.asarray(read(int(start), int(min(start + PART_ROWS, n_rows))))
+            mark.update(repr(part.tolist()).encode() if part.dtype == object else part.tobytes())
+    return mark.hexdigest()
