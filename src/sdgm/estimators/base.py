@@ -35,7 +35,7 @@ from sdgm.estimators.journal import (
     journaled_learn,
     keeping_journal,
 )
-from sdgm.estimators.many_rows import ManyRowsMixin
+from sdgm.estimators.many_rows import ManyRowsMixin, all_in_memory
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
@@ -124,23 +124,19 @@ class BaseSDGM(
         self
         """
         with keeping_journal(self.checkpoint, lambda: fingerprint(self, X, y, sample_weight)):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """`fit`, with its journal open if there is one."""
-        options = self._options()
-        if not self._goes_on():
-            self.chosen_: dict[str, Any] = {}
-            self.candidates_: list[Candidate] = []
-        self.__dict__.pop("weights_path_", None)
-        if self._has_many_rows(X, options):
-            return self._fit_many_rows(X, y, sample_weight, options)
-        problem = self._prepare(X, y, sample_weight, options)
-        reference = self._reference(problem)
-        if reference is not None:
-            return self._fit_automatically(reference, problem, X, y, sample_weight)
-        self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
-        return self
+            options = self._options()
+            if not self._goes_on():
+                self.chosen_: dict[str, Any] = {}
+                self.candidates_: list[Candidate] = []
+            self.__dict__.pop("weights_path_", None)
+            if self._has_many_rows(X, options):
+                return self._fit_many_rows(X, y, sample_weight, options)
+            problem = self._prepare(all_in_memory(X), y, sample_weight, options)
+            reference = self._reference(problem)
+            if reference is not None:
+                return self._fit_automatically(reference, problem, X, y, sample_weight)
+            self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
+            return self
 
     def _learn(self, problem: Problem, data: dict[str, Any], context: Any = None) -> None:
         """Learn with the settings as they are.

@@ -109,7 +109,7 @@ def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int
     n_rows : int
     seed : int
     """
-    share = n_rows / len(rows)
+    share = min(n_rows / len(rows), 1.0)
     chance = np.minimum(np.maximum(share, RARE_ROWS / np.maximum(class_rows, 1.0)), 1.0)
 
     def of_block(block: Rows) -> Picked:

@@ -58,8 +58,6 @@ class ManyRowsMixin:
 
     def _has_many_rows(self, X: Any, options: Options) -> bool:
         """Whether a sample decides what the model looks like."""
-        if is_on_disk(X):
-            return True
         shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 0,)
         return (
             shape[0] > LARGE_ROWS
@@ -153,3 +151,8 @@ class ManyRowsMixin:
 def is_on_disk(X: Any) -> bool:
     """Whether rows are read when they are wanted."""
     return isinstance(X, np.memmap | RowReader)
+
+
+def all_in_memory(X: Any) -> Any:
+    """A table that is read in parts as an array; others as they are."""
+    return X.read(0, X.shape[0]) if isinstance(X, RowReader) else X
