@@ -81,10 +81,7 @@ def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     ]
     for content in contents:
         other.write_bytes(content)
-        assert (
-            problem_with(other)
-            == "is not a model file of sdgm; make one with sdgm fit, or sdgm.save."
-        )
+        assert problem_with(other) == f"is not a model file of sdgm; {REMEDY}."
     other.write_bytes(b"")
     assert problem_with(other) == "is empty."
     safetensors.numpy.save_file({"a": np.zeros(3)}, other)
