@@ -185,7 +185,7 @@ def test_what_is_no_model_is_one_sentence(here: Path, tmp_path: Path, command: s
     more = {"predict": ("new.csv",), "evaluate": ("new.csv",), "export": ("--to", "json")}
     for name in ("m.sdgm", "absent.sdgm"):
         said = sentence(run(command, tmp_path / name, *more.get(command, ())))
-        assert name in said and ("sdgm fit" in said or "No such file" in said)
+        assert name in said and ("sdgm fit" in said or "does not exist" in said)
 
 
 def test_a_missing_package_is_one_sentence(
