@@ -208,3 +208,41 @@ def test_every_page_can_be_found_from_the_menu() -> None:
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [name_of(page) for page in PAGES[1:]]
     assert not [name for name in pages if not re.search(rf"[ :]{re.escape(name)}$", menu, re.M)]
+
+
+def sections_of_commands() -> dict[str, str]:
+    """What the page of commands says of each."""
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
+
+
+def test_every_option_is_on_the_page_of_commands() -> None:
+    typer = pytest.importorskip("typer")
+    from sdgm.cli.app import app
+
+    said, commands = sections_of_commands(), typer.main.get_command(app).commands
+    assert set(said) == set(commands)
+    unsaid = [
+        f"{name} {parameter.opts[0]}"
+        for name, command in commands.items()
+        if not hasattr(command, "commands")
+        for parameter in command.params
+        if parameter.param_type_name == "option" and parameter.name != "help"
+        if not any(option in said[name] for option in parameter.opts)
+    ]
+    assert not unsaid
+
+
+def test_every_precision_of_an_export_is_on_the_page_of_commands() -> None:
+    pytest.importorskip("typer")
+    from sdgm.cli.export import Language, Precision
+
+    said = sections_of_commands()["export"]
+    assert not [value for value in (*Language, *Precision) if f"`{value}`" not in said]
+
+
+def test_every_page_of_numbers_is_in_their_overview() -> None:
+    results = ROOT / "docs" / "results"
+    overview = (results / "index.md").read_text(encoding="utf-8")
+    pages = {page.name for page in results.glob("*.md")} - {"index.md"}
+    assert not [name for name in sorted(pages) if f"]({name})" not in overview]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm.core.gaussians import weights_from_gaussian
-from sdgm.words import Description, describe, shown
+from sdgm.phrases import shown
+from sdgm.words import Description, describe
 from tests.export.onnx_models import (
     INPUTS,
     KINDS,
@@ -166,6 +168,30 @@ def test_relevance_vectors_are_told_as_the_table_has_them() -> None:
                 assert value == there
 
 
+def test_rows_of_relevance_vectors_are_those_of_the_table_where_they_are_known() -> None:
+    model = table_model("dual")
+    n_vectors = len(model.classifier.relevance_)
+    known = table_model("dual", record={"relevance_rows": list(range(1001, 1001 + n_vectors))})
+    torn = table_model("dual", record={"relevance_rows": [1]})
+    for each, first in ((known, 1), (model, 0), (torn, 0)):
+        words = describe(each)
+        rows = [vector.row for vector in words.vectors]
+        assert words.rows_from == first
+        assert rows == (
+            each.record["relevance_rows"] if first else each.classifier.relevance_.tolist()
+        )
+    assert "rows of the table are counted from 1" in describe(known).text(120)
+    assert " 1,001 " in describe(known).text(120)
+    assert "training rows are counted from 0" in describe(model).text(120)
+
+
+def test_shares_have_equally_many_decimals() -> None:
+    model, _, _ = dense_gaussians()
+    for weights, said in (([0.3, 0.7], ["0.30", "0.70"]), ([0.9996, 0.0004], ["1.00", "0.0004"])):
+        model.mixture_weights_ = np.array(weights)
+        assert re.findall(r"share ([\d.]+)", describe(model).text(200)) == said
+
+
 def test_the_text_says_what_was_removed() -> None:
     model, _ = fitted("primal")
     removed = model.n_initial_weights_ - model.n_active_weights_
@@ -176,7 +202,7 @@ def test_the_text_has_the_terms_with_their_deviations() -> None:
     model, _, _ = dense_gaussians()
     model.covariance_ = np.diag(np.full(12, 0.04))
     text = describe(model).text(200)
-    assert "class 0, mode 1 (share 0.5): " in text
+    assert "class 0, mode 1 (share 0.50): " in text
     assert "- 1.22(±0.20) x2^2" in text and "0.73(±0.20) x1*x2" in text
     assert "Gaussian with mean x1" in text and "quadratic form common to all" in text
     assert "- 1.22(+-0.20) x2^2" in describe(model).text(200, ascii=True)
@@ -195,7 +221,7 @@ def test_weights_have_the_digits_that_deviations_account_for(std: float) -> None
 def test_a_mode_without_terms_is_the_same_everywhere() -> None:
     model, _ = pruned_to_nothing()
     text = describe(model).text()
-    assert "class 0, mode 1 (share 0.5): the same everywhere" in text
+    assert "class 0, mode 1 (share 0.50): the same everywhere" in text
     assert "not used: x1" in text
 
 

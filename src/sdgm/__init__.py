@@ -1,7 +1,8 @@
 """Sparse discriminative Gaussian mixtures: small probabilistic classifiers with several modes."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from sdgm._lazy import attribute
 
 if TYPE_CHECKING:
     from sdgm.estimators.bounds import PACBayesBound, pac_bayes_bound
@@ -60,11 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, imported when it is first wanted."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    return attribute(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
-import time
+import warnings
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -19,68 +18,13 @@ pytest.importorskip("polars")
 pytest.importorskip("safetensors")
 
 import polars as pl
-from typer.testing import CliRunner
 
 import sdgm
-from sdgm.cli.app import app
-from sdgm.tables import fit_table
-from sdgm.tables.delimited import START, row_end
+from sdgm.cli.fit import verdict
 from sdgm.tables.reading import read_table
-from tests.tables.ugly import CLASSES, write_ugly
-
-NEW_ROWS = 40
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a table nobody prepared, new rows, and a model of it."""
-    folder = tmp_path_factory.mktemp("cli")
-    write_ugly(folder / "ugly.csv")
-    write_ugly(folder / "new.csv", NEW_ROWS, seed=3)
-    return folder
-
-
-@pytest.fixture
-def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(home)
-    return home
-
-
-@pytest.fixture
-def model(here: Path) -> str:
-    """The model's file, made once."""
-    if not (here / "model.sdgm").exists():
-        sdgm.save(fit_table("ugly.csv", "kind", id_column="id", form="primal"), "model.sdgm")
-    return "model.sdgm"
-
-
-def run(*arguments: object, **options: Any) -> Any:
-    return CliRunner().invoke(app, [str(each) for each in arguments], **options)
-
-
-def done(*arguments: object, **options: Any) -> Any:
-    result = run(*arguments, **options)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def words(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
-
-
-def sentence(result: Any) -> str:
-    """What a failed command says, checked to be one line and no traceback."""
-    assert result.exit_code == 1, result.output
-    assert isinstance(result.exception, SystemExit)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1
-    return str(result.stderr)
-
-
-def process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "sdgm", *(str(each) for each in arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, **options)
-
+from tests.cli.commands import done, process, run, sentence, words
+from tests.cli.conftest import NEW_ROWS
+from tests.tables.ugly import CLASSES
 
 # --- the way from a file to C ---
 
@@ -127,7 +71,8 @@ def test_options_of_fit_reach_the_model(here: Path, tmp_path: Path) -> None:
     assert "the model learned from all rows" in text and "held out" not in text
     assert sdgm.load(path).record["components"]["initial"] == [2, 2, 2]
     refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path)
-    assert "Values are missing in 'Größe (cm)'" in sentence(refused)
+    said = sentence(refused)
+    assert "Values are missing in 'Größe (cm)'" in said and "missing=" not in said
 
 
 def test_evaluate_measures_and_shows_the_worst_rows(here: Path, model: str) -> None:
@@ -186,6 +131,36 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", made))
 
 
+def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 15))
+    names = [f"x{i}" for i in range(15)]
+    rows = pl.DataFrame(X, schema=names)
+    bare = sdgm.SDGMClassifier(1, covariance_type="tied", max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sdgm.save(bare.fit(rows, X.sum(axis=1) > 0.0), tmp_path / "m.sdgm")
+    assert "and 3 rows more" in done("inspect", tmp_path / "m.sdgm").stdout
+    text = done("inspect", tmp_path / "m.sdgm", "--all").stdout
+    assert " more" not in text
+    assert re.search(r"^ +x14 +-?[\d.]+ +[\d.]+$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("lead", "error", "said"),
+    [
+        (0.10, 0.02, "Log loss 20 % below that of logistic regression."),
+        (0.10, 0.06, "within the noise of 20 rows (0.1 ± 0.06)"),
+        (0.10, None, "within the noise of 20 rows."),
+        (-0.1, 0.02, "No better here than logistic regression"),
+    ],
+)
+def test_a_lead_within_the_noise_is_no_success(lead: float, error: float | None, said: str) -> None:
+    held_out = {"log_loss": 0.4, "rows": 20}
+    logistic = {"log_loss": 0.4 + lead, "lead": lead, "lead_error": error}
+    majority = {"log_loss": 0.9, "lead": 0.5, "lead_error": 0.01, "name": "majority class"}
+    assert said in verdict(held_out, [{**logistic, "name": "logistic regression"}, majority])
+
+
 # --- predictions in pipes ---
 
 
@@ -215,152 +190,6 @@ def test_a_reader_that_stops_early_is_no_trouble(here: Path, model: str) -> None
     assert result.stdout == b"id," and b"Traceback" not in result.stderr
 
 
-# --- mistakes ---
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "said"),
-    [
-        ("a,kind\n1,x\n2,y\n", ("-t", "Kind"), "did you mean 'kind'?"),
-        ("a,kind\n1,x\n2,x\n", ("-t", "kind"), "one class only, 'x'"),
-        ("", ("-t", "kind"), "is empty"),
-        ("a,kind\n", ("-t", "kind"), "has a header but no rows"),
-        ("a,a,kind\n1,2,x\n", ("-t", "kind"), "several columns called 'a'"),
-        ("a,kind\n1,x\n1,y\n", ("-t", "kind"), "no column to learn from: 'a' (is always 1)"),
-        ("a,kind\n1,x,3\n", ("-t", "kind"), "Row 1 of t.csv has 3 fields"),
-        (
-            "a,y\n" + "".join(f"{i % 7},{i % 500 / 8}\n" for i in range(600)),
-            ("-t", "y"),
-            "500 distinct values in 600 rows",
-        ),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--components", "x"), "components must be 'auto'"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--test-size", "1"), "test_size must be"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--missing", "x"), "missing must be"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--id", "name"), "no column 'name' for the id"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "no/m.sdgm"), "there is no folder 'no'"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "."), "is a folder"),
-    ],
-)
-def test_mistakes_of_fit_are_one_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    content: str,
-    options: tuple[str, ...],
-    said: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text(content)
-    assert said in sentence(run("fit", "t.csv", *options))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv"]
-
-
-def test_files_that_are_no_tables_are_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes("a,kind\n1,ä\n".encode("latin-1"))
-    (tmp_path / "t.xlsx").write_bytes(b"PK")
-    for name, said in [
-        ("t.csv", "is not UTF-8 text"),
-        ("t.xlsx", "ends in none of .csv"),
-        ("none.csv", "No such file"),
-    ]:
-        assert said in sentence(run("fit", tmp_path / name, "-t", "kind", "-o", tmp_path / "m"))
-
-
-def test_read_only_outputs_are_refused_before_any_work(
-    here: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("m.sdgm", "out.csv", "r.html", "m.h"):
-        (tmp_path / name).write_text("old")
-        (tmp_path / name).chmod(0o444)
-    monkeypatch.setattr("sdgm.tables.fitting.fit_table", None)
-    for arguments in (
-        ("fit", "ugly.csv", "-t", "kind", "-o", tmp_path / "m.sdgm"),
-        ("predict", model, "new.csv", "-o", tmp_path / "out.csv"),
-        ("report", model, "-o", tmp_path / "r.html"),
-        ("export", model, "--to", "c", "-o", tmp_path / "m.h"),
-    ):
-        assert "read-only" in sentence(run(*arguments))
-        assert "there is no folder" in sentence(run(*arguments[:-1], tmp_path / "no" / "x.csv"))
-    assert {path.read_text() for path in tmp_path.iterdir()} == {"old"}
-
-
-def test_tables_that_do_not_fit_the_model_are_one_sentence(
-    here: Path, model: str, tmp_path: Path
-) -> None:
-    frame, _ = read_table("new.csv")
-    warm = pl.Series("темп", ["1", "warm", *["2"] * (NEW_ROWS - 2)])
-    for name, table, said in [
-        ("text", frame.with_columns(warm), "Column 'темп' has the text 'warm' in row 2"),
-        ("lacks", frame.drop("темп"), "lacks the column 'темп'"),
-        ("renamed", frame.rename({"темп": "темп."}), "did you mean 'темп.'?"),
-        ("many", frame.select("id"), "lacks 4 columns"),
-    ]:
-        table.write_csv(tmp_path / f"{name}.csv")
-        result = run("predict", model, tmp_path / f"{name}.csv", "-o", tmp_path / "out.csv")
-        assert said in sentence(result)
-    assert not (tmp_path / "out.csv").exists()
-    assert "ends in none" in sentence(run("predict", model, "new.csv", "-o", tmp_path / "o.xls"))
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate", "inspect", "report", "export"])
-def test_what_is_no_model_is_one_sentence(here: Path, tmp_path: Path, command: str) -> None:
-    (tmp_path / "m.sdgm").write_text("no model")
-    more = {"predict": ("new.csv",), "evaluate": ("new.csv",), "export": ("--to", "json")}
-    for name in ("m.sdgm", "absent.sdgm"):
-        said = sentence(run(command, tmp_path / name, *more.get(command, ())))
-        assert name in said
-
-
-def test_a_missing_package_is_one_sentence(
-    here: Path, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    said = sentence(run("predict", model, "new.csv"))
-    assert 'pip install "sdgm[io]"' in said
-
-
-# --- interrupts ---
-
-
-def test_an_interrupt_is_one_line_and_leaves_no_file(
-    here: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sdgm.tables.fitting.learned", interrupted)
-    monkeypatch.setattr("sdgm.tables.prediction.predicted", interrupted)
-    for arguments in (
-        ("fit", "ugly.csv", "-t", "kind", "-o", tmp_path / "m.sdgm"),
-        ("predict", model, "new.csv", "-o", tmp_path / "out.csv"),
-    ):
-        result = run(*arguments)
-        assert result.exit_code == 130
-        assert result.stderr == "Interrupted; nothing was written.\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_control_c_ends_a_long_prediction_with_one_line(
-    here: Path, model: str, tmp_path: Path
-) -> None:
-    command = [sys.executable, "-m", "sdgm", "predict", model, "-", "-o", tmp_path / "out.csv"]
-    child = subprocess.Popen(
-        command, cwd=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert child.stdin is not None
-    table = (here / "new.csv").read_bytes()
-    rows = table[row_end(table) :]
-    child.stdin.write(table + rows * (START // len(rows) + 1))  # and it waits for more
-    child.stdin.flush()
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.05)  # until it writes to a file of another name
-    child.send_signal(signal.SIGINT)
-    out, said = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert out == b"" and said == b"Interrupted; nothing was written.\n"
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- help ---
 
 
@@ -369,3 +198,9 @@ def test_every_command_has_help_with_examples(command: str) -> None:
     text = done(command, "--help").stdout
     assert "Examples:" in text and f"sdgm {command}" in text
     assert command in done("--help").stdout
+    assert "bool" not in text.lower()
+
+
+def test_help_of_groups_shows_no_types_of_flags() -> None:
+    for group in ((), ("data",), ("data", "list"), ("reproduce", "table1"), ("demo",)):
+        assert "<bool>" not in done(*group, "--help").stdout

@@ -14,6 +14,8 @@ from sdgm.core.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c import to_c
 from sdgm.export.c_text import characters, checked_name, comment, identifiers, literal
 from sdgm.portable import portable
+from sdgm.tables.inputs import Number
+from sdgm.tables.model import TableModel
 from tests.export.test_c import (
     HOSTILE,
     MADE,
@@ -109,6 +111,55 @@ def test_missing_values_and_unknown_levels_are_encoded_as_in_python(refusals, ro
     c, again, *P = refusals(*row)
     np.testing.assert_allclose(P, expected, rtol=0.0, atol=1e-12)
     assert c == again == expected.argmax()
+
+
+# with NaN for what the model can be asked about: see the two tests above
+@pytest.mark.parametrize(("precision", "missing"), [("double", "NaN"), ("fixed", "SDGM_MISSING")])
+def test_the_header_says_what_becomes_of_a_missing_value(precision, missing):
+    text = to_c(MADE["table"](), precision=precision).text
+    words = " ".join(text.split("*/")[0].replace("\n *", " ").split())
+    assert f"A missing value is {missing}." in words
+    assert "In a category that had none in training it counts as none of the levels." in words
+    assert "Refused are missing values of a number that had none in training" in words
+    said = dict(re.findall(r"/\* (\w+): (.*?) \*/", text))
+    assert said["weight"].endswith("never missing")
+    assert said["age"].endswith(f"or {missing} where it is missing")
+    assert said["colour"] == f"index of a level, or {missing} where it is missing"
+    assert said["sex"] == f"index of a level; {missing} counts as none of them"
+    levels = re.findall(r"_MISSING = \d+ +/\* (.*?) \*/", text)
+    assert levels == ["no value", "no value, counts as none of them"]
+
+
+def test_the_header_of_plain_numbers_does_not_speak_of_categories():
+    text = to_c(MADE["full"]()).text
+    assert "Where an input is NaN or infinite, the class is -1" in text
+    assert "category" not in text and "level" not in text
+
+
+@pytest.mark.parametrize("precision", ["double", "fixed"])
+@pytest.mark.parametrize("name", MADE)
+def test_the_lines_of_a_header_that_speak_to_the_reader_are_short(name, precision):
+    head = to_c(MADE[name](), precision=precision, name="a" * 31).text.split("*/")[0]
+    said = [line for line in head.split("\n") if "(" not in line]
+    assert max(map(len, said)) <= 100
+
+
+def test_relevance_vectors_are_named_by_the_rows_of_the_table_where_there_is_one():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, X[:, 0] > 0)
+    rows = [int(row) for row in 3 * model.relevance_ + 1]
+    inputs = (Number("a"), Number("b"))
+    table = TableModel(inputs, "label", model, {"relevance_rows": rows}, {})
+    assert named(to_c(table)) == [f"row {row} of the table" for row in rows]
+    plain = [f"X[{row}] of training" for row in model.relevance_]
+    assert named(to_c(model)) == plain
+    assert named(to_c(replace(table, record={}))) == plain
+
+
+def named(source):
+    """What the comments of the relevance vectors say."""
+    vectors = source.text.split("_vectors[")[1].split("};")[0]
+    return re.findall(r"/\* (.*?) \*/", vectors)
 
 
 def gcc_says(folder, text, *flags):
@@ -289,6 +340,30 @@ def test_identifiers_differ_within_the_length_that_compilers_compare():
     assert len(set(made)) == len(names)
     assert all(len(one) <= 63 and one.isascii() and one.isidentifier() for one in made)
     assert "PREFIX_X" not in made
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("größe (cm)", "GROSSE_CM"),
+        ("gro\u0308ße", "GROSSE"),
+        ("Ærø", "AERO"),
+        ("łódź", "LODZ"),
+        ("ﬁeld", "FIELD"),
+        ("NO₂ in µg/m³", "NO2_IN_UG_M3"),
+        ("大", "X"),
+    ],
+)
+def test_identifiers_keep_letters_without_their_marks(name, word):
+    assert identifiers("P_", [name], set()) == ["P_" + word]
+
+
+def test_names_that_differ_in_marks_alone_are_told_apart():
+    assert identifiers("P_", ["maß", "mass", "MASS"], set()) == ["P_MASS", "P_MASS_2", "P_MASS_3"]
+
+
+def test_comments_spell_all_characters_in_one_way():
+    assert comment("\x1b é \x7f \u202e \U0001f600") == (r"\u001b \u00e9 \u007f \u202e \U0001f600")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

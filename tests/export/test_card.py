@@ -106,6 +106,14 @@ def test_columns_of_a_table_can_be_encoded_from_the_card_alone(form: str) -> Non
     assert card["target"] == "ill" and card["classes"] == ["no", "perhaps", "yes"]
 
 
+def test_relevance_vectors_have_the_rows_of_the_table() -> None:
+    n_vectors = len(table_model("dual").classifier.relevance_)
+    rows = list(range(5, 5 + n_vectors))
+    card = strict(to_json(table_model("dual", record={"relevance_rows": rows})))
+    assert [each["training_row"] for each in card["relevance_vectors"]] == rows
+    assert card["training_rows_counted_from"] == 1
+
+
 def test_a_model_without_weights_has_a_card() -> None:
     model, X = pruned_to_nothing()
     card = strict(to_json(model))

@@ -44,7 +44,11 @@ def table() -> TableModel:
     model = SDGMClassifier(2, random_state=0).fit(X, y)
     model.feature_names_in_ = np.array(feature_names(inputs), dtype=object)
     model.terms_ = model._names(model._basis)
-    record = {"created": "2024-01-01", "rows": 60, "held_out": {"error": 0.25, "confusion": [[1]]}}
+    record = {
+        "created": "2024-01-01",
+        "rows": 60,
+        "held_out": {"error": 0.25, "confusion": [[9, 2], [3, 1]]},
+    }
     story = {
         "grid": np.arange(12, dtype=np.uint8).reshape(3, 4),
         "alpha": np.array([[0.5, np.nan]], dtype=np.float32),

@@ -21,7 +21,7 @@ import safetensors.numpy
 
 from sdgm import ModelFileError, load, save
 from sdgm.persistence import files
-from sdgm.persistence.container import MAX_FILE, packed
+from sdgm.persistence.container import MAX_FILE, REMEDY, packed
 from tests.persistence.models import fitted
 from tests.persistence.mutations import taken_apart
 
@@ -81,7 +81,7 @@ def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     ]
     for content in contents:
         other.write_bytes(content)
-        assert problem_with(other) == "is not a model file of sdgm; make one with sdgm.save."
+        assert problem_with(other) == f"is not a model file of sdgm; {REMEDY}."
     other.write_bytes(b"")
     assert problem_with(other) == "is empty."
     safetensors.numpy.save_file({"a": np.zeros(3)}, other)

@@ -1,6 +1,7 @@
 """The page in a real browser: it draws, it plays, it computes what Python computes."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -178,6 +179,21 @@ def test_a_click_into_the_plane_tries_the_row_there(opened, ripley):
     low, high = rows["X"].min(axis=0), rows["X"].max(axis=0)
     assert ((row > low - 0.2) & (row < high + 0.2)).all()
     np.testing.assert_allclose(answers(page), model.predict_proba(row)[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dual", [False, True], ids=["primal", "dual"])
+def test_on_a_narrow_page_captions_and_scores_are_in_view(opened, dual):
+    model, _ = hostile_table(dual=dual)
+    named = {"name": "logistic regression", "error": 0.6, "log_loss": 1.0, "brier": 0.6}
+    record = model.record | {"baselines": [named]}
+    page = opened(report_html(replace(model, record=record)), width=400)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    ends = """name => [...document.querySelectorAll(name)].map(
+        each => each.getBoundingClientRect().right)"""
+    captions = page.evaluate(ends, ".caption")
+    assert len(captions) == 3 if dual else 2
+    assert max(captions) <= 400
+    assert max(page.evaluate(ends, ".scores th, .scores td")) <= 400
 
 
 def test_dark_print_and_narrow_pages_are_drawn(opened, ripley):

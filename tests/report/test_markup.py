@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdgm.report.markup import Html, counted, fixed, listed, number, percent, script_json, tag
+from sdgm.report.markup import Html, fixed, number, percent, script_json, tag
 
 
 def test_texts_and_attributes_are_escaped_and_markup_is_not():
@@ -56,9 +56,6 @@ def test_numbers_have_few_digits(value, text):
     assert number(value) == text
 
 
-def test_words_around_numbers():
-    assert counted(1, "class", "classes") == "1 class"
-    assert counted(2, "class", "classes") == "2 classes"
-    assert listed(["a"]) == "a"
+def test_what_is_not_known_is_a_dash():
     assert percent(None) == fixed(None, 2) == "\u2013"
     assert isinstance(tag("p"), Html)

@@ -3,6 +3,7 @@
 import json
 import re
 import stat
+from copy import copy
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -192,6 +193,40 @@ def test_relevance_vectors_are_listed(ripley):
     shown = Page(ripley).shown
     for row in model.relevance_:
         assert f"(row {row})" in shown
+    assert "training rows that the model remembers, counted from 0" in shown
+
+
+def test_relevance_vectors_of_a_table_have_its_rows():
+    model, _ = hostile_table(dual=True)
+    rows = list(range(1001, 1001 + len(model.classifier.relevance_)))
+    known = replace(model, record=model.record | {"relevance_rows": rows})
+    shown = Page(report_html(known)).shown
+    assert "v1 (row 1,001)" in shown
+    assert "rows of the table that the model remembers, counted from 1" in shown
+
+
+def test_weights_that_the_curves_do_not_show_are_told():
+    model, rows = wine_model()
+    first = model.history_[0].n_weights
+    assert first < model.n_initial_weights_
+    shown = Page(report_html(model, **rows)).shown
+    assert f"which left {first} of the {model.n_initial_weights_:,} weights" in shown
+
+
+def test_columns_without_a_note_have_none(table):
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table)
+    assert "&#x27;&#x27;" not in cells
+
+
+def test_no_colour_is_called_dark_since_the_page_may_be(html):
+    assert "darker" not in Page(html).shown
+
+
+def test_a_film_without_curves_is_left_out():
+    model, _ = hostile_table()
+    classifier = copy(model.classifier)
+    classifier.history_ = []
+    assert Page(report_html(replace(model, classifier=classifier))).data["film"] is None
 
 
 def test_what_was_handed_over_replaces_the_record_and_its_baselines():

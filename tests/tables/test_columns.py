@@ -64,6 +64,49 @@ def test_columns_that_say_nothing_are_left_out_with_the_reason(values: Any, reas
     assert notes["a"].kind == "left out" and reason in notes["a"].reason
 
 
+@pytest.mark.parametrize(
+    ("values", "way"),
+    [
+        ([f"${i}.20" for i in range(N)], "a currency, such as '$0.20'"),
+        ([f"{i} €" for i in range(N)], "a currency"),
+        ([f"EUR {i},5" for i in range(N)], "a currency"),
+        ([f"{i}.234,5{i}" for i in range(N)], "points between thousands"),
+        ([f"{i},234" for i in range(1, N + 1)], "commas between thousands"),
+        ([f"{i} 234.5" for i in range(1, N + 1)], "gaps between thousands"),
+        ([f"{i},5" for i in range(N)], "decimal commas"),
+        ([f"{i}%" for i in range(N)], "a unit"),
+        ([f"{i / 8} kg" for i in range(N)], "a unit, such as '0.0 kg'"),
+    ],
+)
+def test_numbers_that_are_not_plain_are_left_out_with_what_is_odd_about_them(
+    values: list[str], way: str
+) -> None:
+    inputs, notes = chosen({"a": values, "b": np.arange(N) % 7})
+    assert list(inputs) == ["b"]
+    assert f"looks like numbers with {way}" in notes["a"].reason
+
+
+def test_names_of_rows_do_not_look_like_numbers() -> None:
+    for values in ([f"A{i:05d}" for i in range(N)], [f"{i}-{i}" for i in range(N)]):
+        _, notes = chosen({"a": values, "b": np.arange(N) % 7})
+        assert "40 distinct values" in notes["a"].reason
+
+
+def test_true_and_false_in_any_case_are_one_number() -> None:
+    inputs, notes = chosen(
+        {
+            "flag": ["true", "True", " FALSE", "false"] * 10,
+            "gaps": ["true", "NA", "", "False"] * 10,
+            "bits": ["1", "0", "true", "false"] * 10,
+            "mixed": ["true", "7", "7", "7"] * 10,
+        }
+    )
+    assert inputs["flag"] == Number("flag") and inputs["bits"] == Number("bits")
+    assert inputs["gaps"] == Number("gaps", fill=0.5, indicator=True)
+    assert inputs["mixed"] == Category("mixed", ("7", "true"))
+    assert notes["flag"].reason == "1 for true, 0 for false"
+
+
 def test_typed_columns_are_taken_for_what_they_are() -> None:
     inputs, _ = chosen(
         {
@@ -106,9 +149,11 @@ def test_what_cannot_be_used_gives_one_sentence() -> None:
         chosen({"a": [1.0] * N})
     with pytest.raises(TableError, match="beside the target"):
         chosen_columns(pl.DataFrame({"y": [1, 2]}), np.arange(2), ("y",))
-    with pytest.raises(TableError, match="Values are missing in 'gaps', 'colour gaps'"):
+    with pytest.raises(TableError, match="Values are missing in 'gaps' and 'colour gaps'"):
         chosen(TEXTS, allow_missing=False)
     with pytest.raises(TableError, match="infinite value in row 2"):
         chosen({"a": [1.0, float("inf")] * 20})
+    with pytest.raises(TableError, match="infinite value in row 8"):
+        chosen({"a": [1.0, float("inf")] * 20}, rows=np.arange(N) + 6)
     with pytest.raises(TableError, match="Two features would be called 'a=x'"):
         chosen({"a": ["x", "y"] * 20, "a=x": [1.0, 2.0] * 20})

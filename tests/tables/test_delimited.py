@@ -77,6 +77,37 @@ def test_numbers_with_decimal_commas_are_read_where_semicolons_separate() -> Non
     ]
 
 
+@pytest.mark.parametrize("separator", ["\t", "|"])
+def test_decimal_commas_are_read_between_tabs_unless_they_may_be_thousands(separator: str) -> None:
+    def read(*cells: str) -> list[str]:
+        lines = [f"{cell}{separator}x" for cell in ("a", *cells)]
+        lines[0] = f"a{separator}b"
+        return [row[0] for row in rows_of(table("\n".join(lines), separator), ("a",))]
+
+    assert read("2,338", "0,835", "7") == ["2.338", "0.835", "7"]
+    assert read("2,338", "1,5") == ["2.338", "1.5"]
+    assert read("2,338", "12,835", "7") == ["2,338", "12,835", "7"]
+
+
+def test_rows_that_end_early_are_counted() -> None:
+    text = table('a,b,c\n1,2,3\n1,2\n\n1,"2\n"\n1,2,\n1\n')
+    assert len(rows_of(text)) == 5
+    assert text.short_rows == 3
+    text = table("a,b,c\n1,2,3\n1,2\n1\n")
+    assert [len(chunk) for chunk in text.chunks(["b", "a"])] == [3]
+    assert text.short_rows == 1  # the other has all that was asked for
+
+
+def test_a_row_is_no_second_header_because_some_columns_repeat_it() -> None:
+    data = "a,b,c\na,b,1\na,2,c\n"
+    assert rows_of(table(data)) == [("a", "b", "1"), ("a", "2", "c")]
+    text = table(data)
+    assert [chunk.rows() for chunk in text.chunks(["a"])] == [[("a",), ("a",)]]
+    assert rows_of(table("a\na\n")) == [("a",)]
+    with pytest.raises(TableError, match=r"Row 2 of .* repeats the header"):
+        list(table("a,b\nx,1\na,b\n").chunks(["b"], ["b"]))
+
+
 def test_numbers_come_as_numbers_and_as_text_where_one_is_none() -> None:
     assert rows_of(table("a,b\n1,x\n 2.5,y\n"), ("a",)) == [(1.0, "x"), (2.5, "y")]
     assert rows_of(table("a,b\n1,x\noops,y\n"), ("a",)) == [("1", "x"), ("oops", "y")]
@@ -114,7 +145,11 @@ def test_columns_without_a_name_are_numbered() -> None:
         (b"PK\x03\x04abc", "binary"),
         (b"a,b\r1,2\r", "CR"),
         (b'a,"b\n1,2\n', "quote not closed"),
-        (b'a,b\n1,5" disk\n3,4\n', "cannot be read after row 0"),
+        (b'a,b\n1,2\n3,5" disk\n3,4\n', "in row 2 of t.csv has a quote within it, '5\" disk'"),
+        (b'a,b\n1,2\n3,"x\n3,4\n5,6\n', "in row 2 of t.csv begins with a quote that is not"),
+        (b'a,b\n1,"x\n3,4\n5,"y,z"\n', "in row 1 of t.csv begins with a quote that is not"),
+        (b"a,b\n1,2\n\n3,4\na,b\n5,6\n", "Row 3 of t.csv repeats the header; leave it out"),
+        (b"a, b,\n1,2,3\na, b,\n", "Row 2 of t.csv repeats the header"),
     ],
 )
 def test_what_is_no_table_gives_one_sentence(data: bytes, said: str) -> None:

@@ -21,7 +21,9 @@ from sdgm.tables import (
     TableError,
     TableModel,
     evaluate_table,
+    evaluation,
     fit_table,
+    forms,
     predict_table,
 )
 from sdgm.tables.forms import Form, better
@@ -159,14 +161,52 @@ def test_rows_without_a_label_are_left_out_and_counted() -> None:
     assert "2 rows without a label left out." in model.record["warnings"]
 
 
+def test_a_bad_value_is_named_by_its_row_in_the_file() -> None:
+    frame = two_kinds(40).with_columns(pl.Series("x", [1.0] * 30 + [float("inf")] + [2.0] * 9))
+    labels = [None, "", *frame["y"][2:]]
+    with pytest.raises(TableError, match="Column 'x' has an infinite value in row 31;"):
+        fit_table(frame.with_columns(y=pl.Series(labels)), "y")
+
+
+def test_rows_that_end_early_are_counted(tmp_path: Path) -> None:
+    rows = two_kinds(40).select("y", "x", "z").write_csv()
+    (tmp_path / "t.csv").write_text(rows + "a,1.5\nb\n")
+    model = fit_table(tmp_path / "t.csv", "y", form="primal", components=1)
+    said = "2 rows end before the last column; what they lack counts as missing."
+    assert said in model.record["warnings"]
+    assert model.inputs[1].features == ("z", "z missing")
+    assert evaluate_table(model, tmp_path / "t.csv").short_rows == 2
+    done = predict_table(model, tmp_path / "t.csv", tmp_path / "out.csv")
+    assert done.rows == 42 and done.short_rows == 2
+
+
+def test_a_form_without_any_divergence_is_good_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = forms.summary
+    monkeypatch.setattr(forms, "summary", lambda *given: {**made(*given), "divergence": 0.0})
+    model = fit_table(two_kinds(), "y", test_size=0)
+    assert [each["form"] for each in model.record["forms"]] == ["primal"]
+
+
+def test_leads_over_simple_models_have_the_standard_error_of_pairs() -> None:
+    model = fit_table(two_kinds(), "y", form="primal", components=1)
+    for baseline in model.record["baselines"]:
+        lead = baseline["log_loss"] - model.record["held_out"]["log_loss"]
+        assert baseline["lead"] == pytest.approx(lead)
+        assert baseline["lead_error"] > 0.0
+    found = evaluation.lead(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.5, 3.5]))
+    assert found == {"lead": 0.5, "lead_error": 0.0}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"target": "Y "}, r"no column 'Y ' for the target: did you mean 'y'\?"),
-        ({"target": "label"}, "no column 'label' for the target: there are 'x', 'z', 'y'"),
+        ({"target": "label"}, "no column 'label' for the target: there are 'x', 'z' and 'y'"),
         ({"id_column": "name"}, "no column 'name' for the id"),
         ({"id_column": "y"}, "both target and id"),
-        ({"components": "many"}, "components must be 'auto' or a positive integer, got 'many'"),
+        ({"components": "many"}, "components must be auto or a positive integer, got 'many'"),
+        ({"components": 31}, "components must be at most 22, the rows .* got 31"),
+        ({"test_size": 0.999}, "next to nothing to learn from: 2 rows"),
         ({"components": 0}, "components must be"),
         ({"missing": "ignore"}, "missing must be"),
         ({"form": "linear"}, "form must be one of"),
@@ -181,6 +221,20 @@ def test_wrong_arguments_give_one_sentence(options: dict[str, Any], said: str) -
 def test_a_table_without_rows_gives_one_sentence() -> None:
     with pytest.raises(TableError, match="a header but no rows"):
         fit_table(two_kinds().clear(), "y")
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_relevance_vectors_have_the_rows_of_the_file(refit: bool) -> None:
+    frame = two_kinds(80)
+    unlabelled = [0, 1, 2, 30, 31]
+    labels = [None if i in unlabelled else label for i, label in enumerate(frame["y"])]
+    frame = frame.with_columns(pl.Series("y", labels))
+    model = fit_table(frame, "y", form="dual", components=1, refit=refit)
+    rows = model.record["relevance_rows"]
+    assert rows and not {row - 1 for row in rows} & set(unlabelled)
+    vectors = frame.select("x", "z").to_numpy()[np.array(rows) - 1]
+    np.testing.assert_array_equal(vectors, model.classifier.relevance_vectors_)
+    assert "relevance_rows" not in fit_table(frame, "y", form="primal", components=1).record
 
 
 def test_names_of_any_kind_are_only_names(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm.tables import TableError
+from sdgm.tables.inputs import UNKNOWN
 from sdgm.tables.labels import (
     MISSING,
-    UNKNOWN,
+    check_training,
     class_counts,
     label_codes,
     labels_and_rows,
@@ -97,3 +98,17 @@ def test_a_share_to_hold_out_is_below_one(wrong: float) -> None:
 
 def test_counts_are_plain_values() -> None:
     assert class_counts(np.array(["b", "a", "b"])) == [["a", 1], ["b", 2]]
+
+
+def test_true_and_false_in_mixed_case_are_two_classes() -> None:
+    labels, _ = labels_and_rows(pl.Series("y", ["true", "True", "FALSE", None, "false"]))
+    assert labels.tolist() == [True, True, False, False]
+    labels, _ = labels_and_rows(pl.Series("y", ["TRUE", "FALSE"]))
+    assert labels.tolist() == ["TRUE", "FALSE"]  # as the user has them
+
+
+def test_two_classes_with_two_rows_are_the_least_to_learn_from() -> None:
+    check_training(np.array(list("aabbc")))
+    for labels in ("ab", "aaaab", "abcdef"):
+        with pytest.raises(TableError, match="next to nothing to learn from"):
+            check_training(np.array(list(labels)))

@@ -80,5 +80,5 @@ def test_missing_columns_are_listed_with_a_guess() -> None:
         features({"age": [1], "colour": ["red"], "x": [1]})
     with pytest.raises(TableError, match="lacks the column 'size': the table has no other"):
         features({"age": [1], "colour": ["red"]})
-    with pytest.raises(TableError, match=r"lacks 2 columns .*: 'age', 'size'; it has 'colour'"):
+    with pytest.raises(TableError, match=r"lacks 2 columns .*: 'age' and 'size'; it has 'colour'"):
         features({"colour": ["red"]})

@@ -161,6 +161,19 @@ def test_labels_are_written_as_they_were_read(tmp_path: Path) -> None:
         assert pl.read_csv(tmp_path / "out.csv")["predicted_y"].to_list() == labels * 5
 
 
+def test_a_table_is_not_written_over_by_its_predictions(
+    ugly_model: TableModel, new: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "new.csv"
+    table.write_bytes(new.read_bytes())
+    (tmp_path / "soft.csv").symlink_to(table)
+    (tmp_path / "hard.csv").hardlink_to(table)
+    for name in ("new.csv", "soft.csv", "hard.csv"):
+        with pytest.raises(TableError, match=f"{name}' is what is read, and would be lost"):
+            predict_table(ugly_model, table, tmp_path / name)
+    assert table.read_bytes() == new.read_bytes()
+
+
 def test_an_id_called_like_a_prediction_is_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0] * 9, "y": ["a", "b"] * 9, "P(a)": range(18)})
     model = fit_table(frame, "y", id_column="P(a)", form="primal", components=1, test_size=0)

@@ -12,8 +12,9 @@ pytest.importorskip("polars")
 
 import polars as pl
 
+from sdgm.atomic import replacing
 from sdgm.tables import TableError
-from sdgm.tables.writing import check_writable, output_suffix, replacing, written
+from sdgm.tables.writing import check_output, check_writable, output_suffix, written
 
 
 def test_a_file_appears_once_it_is_whole_with_usual_permissions(tmp_path: Path) -> None:
@@ -64,3 +65,19 @@ def test_unknown_suffixes_are_refused() -> None:
     for name in ("out.xlsx", "out", "out.gz"):
         with pytest.raises(TableError, match="ends in none"):
             output_suffix(name)
+
+
+def test_outputs_of_another_suffix_and_files_that_are_read_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "m.sdgm"
+    source.write_text("model")
+    (tmp_path / "link.html").symlink_to(source)
+    check_output(tmp_path / "r.html", (".html", ".htm"), source, None, "-")
+    check_output(tmp_path / "r.htm", (".html", ".htm"), source)
+    check_output(Path(os.devnull), (".html",), source)
+    with pytest.raises(TableError, match=r"does not end in .html; name it 'm.html'"):
+        check_output(source, (".html", ".htm"))
+    with pytest.raises(TableError, match="is what is read, and would be lost"):
+        check_output(tmp_path / "link.html", (".html",), None, str(source))
+    with pytest.raises(TableError, match="is a folder"):
+        check_output(tmp_path, (".html",))
+    assert source.read_text() == "model"

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import sys
 
-# exit code of a command that the user interrupted, as shells say it
-INTERRUPTED = 130
+from sdgm.cli import interrupts
 
 
 def main() -> None:
     """Run the command with the arguments of the process, and exit."""
+    interrupts.watch()
+    try:
+        _run()
+    finally:
+        interrupts.unwatch()
+
+
+def _run() -> None:
     try:
         from sdgm.cli.app import app
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("typer", "rich"):
+
+        interrupts.check()
+    except BaseException as error:
+        if interrupts.seen():  # whatever an import made of it
+            raise SystemExit(interrupts.INTERRUPTED) from None
+        name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+        if name.split(".")[0] not in ("typer", "rich"):
             raise
         print(
-            f'The sdgm command needs {error.name}, which is not installed: pip install "sdgm[cli]"',
+            f'The sdgm command needs {name}, which is not installed: pip install "sdgm[cli]"',
             file=sys.stderr,
         )
         raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
     app()

@@ -14,12 +14,13 @@ from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
 from sdgm.cli.export import export
 from sdgm.cli.fit import fit
+from sdgm.cli.help import Commands
 from sdgm.cli.inspect import inspect
 from sdgm.cli.predict import predict
 from sdgm.cli.report import report
 from sdgm.cli.reproduce import reproduce
 
-app = typer.Typer(
+app = Commands(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -77,7 +78,9 @@ app.command(
         "sdgm evaluate model.sdgm labelled.csv", "sdgm evaluate model.sdgm labelled.csv --json"
     )
 )(evaluate)
-app.command(epilog=examples("sdgm inspect model.sdgm", "sdgm inspect model.sdgm --json"))(inspect)
+app.command(epilog=examples("sdgm inspect model.sdgm --all", "sdgm inspect model.sdgm --json"))(
+    inspect
+)
 app.command(
     epilog=examples(
         "sdgm report model.sdgm -o report.html",

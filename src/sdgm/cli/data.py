@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sdgm.cli.console import console, friendly_errors
+from sdgm.cli.help import Commands
 from sdgm.datasets import DamagedDataError, Entry, catalog, data_folder, verify
 
 WIDE = 100  # columns that the table needs to show the titles as well
@@ -38,7 +39,7 @@ COLOURS = {
     Status.NO_FILE: "dim",
 }
 
-data = typer.Typer(no_args_is_help=True, help="Look after the data sets.")
+data = Commands(no_args_is_help=True, help="Look after the data sets.")
 
 
 @data.command(

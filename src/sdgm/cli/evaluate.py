@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from sdgm.cli.console import console, friendly_errors, note, print_json, shown
+from sdgm.cli.console import console, friendly_errors, note, print_json
 from sdgm.cli.models import load_table_model
 from sdgm.cli.predict import ModelFile
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
+from sdgm.phrases import counted, shown
 
 SHOWN_ROWS = 5
 
@@ -24,6 +25,7 @@ def evaluate(
 ) -> None:
     """Measure a model on a table with labels: error, log loss, Brier score, calibration."""
     with friendly_errors():
+        from sdgm.tables.errors import short_rows_sentence
         from sdgm.tables.evaluation import evaluate_table
 
         loaded = load_table_model(model)
@@ -33,7 +35,7 @@ def evaluate(
         return
     name = f"sdgm, {loaded.record['form']} form" if "form" in loaded.record else "sdgm"
     console.print()
-    console.print(Text(f"On {result['rows']:,} rows of {shown(data, 60)}", style="bold"))
+    console.print(Text(f"On {counted(result['rows'], 'row')} of {shown(data, 60)}", style="bold"))
     console.print(scores_table(result, [], name))
     console.print()
     confusion = confusion_table(result["classes"], result["confusion"])
@@ -44,7 +46,10 @@ def evaluate(
         console.print(Text("Most surprising rows", style="bold"))
         console.print(rows_table(result["surprising"][:SHOWN_ROWS]))
     if result["unlabelled"]:
-        note(f"{result['unlabelled']:,} rows without a label were left out.")
+        were = "was" if result["unlabelled"] == 1 else "were"
+        note(f"{counted(result['unlabelled'], 'row')} without a label {were} left out.")
+    if result["short_rows"]:
+        note(short_rows_sentence(result["short_rows"]))
 
 
 def rows_table(rows: list[dict[str, Any]]) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -44,28 +47,32 @@ def export(
         typer.Option("--output", "-o", metavar="FILE", help="File to write: MODEL.h and the like."),
     ] = None,
     precision: Annotated[
-        Precision,
+        Precision | None,
         typer.Option(
-            help="Numbers to compute with: fixed in C alone, float_only in ONNX alone, where float "
-            "stands for the tensors."
+            help="Numbers to compute with, double if not given: fixed in C alone, float_only in "
+            "ONNX alone, where float stands for the tensors."
         ),
-    ] = Precision.DOUBLE,
+    ] = None,
     name: Annotated[
-        str, typer.Option(metavar="PREFIX", help="Prefix of the functions in C.")
-    ] = "sdgm",
+        str | None,
+        typer.Option(metavar="PREFIX", help="Prefix of the functions in C, sdgm if not given."),
+    ] = None,
 ) -> None:
     """Write a model for use without Python: C, ONNX, or JSON with every number."""
     path = output or model.with_suffix(SUFFIXES[to])
-    with friendly_errors():
-        from sdgm.tables.writing import check_writable
+    with friendly_errors(writes=path), options_named():
+        from sdgm.tables.writing import check_output
 
-        check_writable(path)
+        check_options(to, precision, name)
+        check_output(path, (SUFFIXES[to],), model)
         loaded = load_model(model)
         remark = ""
         if to is Language.C:
             from sdgm.export.c import to_c
 
-            source = to_c(loaded, precision=str(precision), name=name, path=path)
+            source = to_c(
+                loaded, precision=str(precision or Precision.DOUBLE), name=name or "sdgm", path=path
+            )
             remark = (
                 f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
                 f"{source.multiply_adds:,} multiply-adds a row"
@@ -75,7 +82,7 @@ def export(
         elif to is Language.ONNX:
             from sdgm.export.onnx_model import to_onnx
 
-            to_onnx(loaded, precision=str(precision), path=path)
+            to_onnx(loaded, precision=str(precision or Precision.DOUBLE), path=path)
         else:
             from sdgm.export.card import to_json
 
@@ -85,3 +92,25 @@ def export(
         console.print(f"Wrote [bold]{where}[/bold], {n_bytes}.", soft_wrap=True)
         if remark:
             console.print(remark + ".", style="dim", soft_wrap=True)
+
+
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Name the options where an error names the arguments of the library."""
+    try:
+        yield
+    except ValueError as error:
+        said = re.sub(r"^(name|precision) must", r"--\1 must", str(error))
+        raise ValueError(re.sub(r"\bprecision='(\w+)'", r"--precision \1", said)) from None
+
+
+def check_options(to: Language, precision: Precision | None, name: str | None) -> None:
+    """Refuse options that mean nothing for what is written."""
+    if name is not None and to is not Language.C:
+        raise ValueError(f"--name is for --to c; leave it out for --to {to}.")
+    if precision is not None and to is Language.JSON:
+        raise ValueError("--precision is for --to c and --to onnx; JSON has all digits.")
+    if precision is Precision.FIXED and to is not Language.C:
+        raise ValueError("--precision fixed is for --to c; try float.")
+    if precision is Precision.FLOAT_ONLY and to is not Language.ONNX:
+        raise ValueError("--precision float_only is for --to onnx; try float.")

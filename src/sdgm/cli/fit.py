@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from sdgm.cli import interrupts
 from sdgm.cli.console import (
     arrow,
     console,
@@ -19,16 +20,18 @@ from sdgm.cli.console import (
     friendly_errors,
     note,
     print_json,
-    shown,
     size,
 )
 from sdgm.cli.tables import plain_table, scores_table
+from sdgm.phrases import counted, shown
 from sdgm.tables.forms import Form
 
 # classes and columns that are listed one by one
 MAX_CLASSES = 12
 MAX_COLUMNS = 40
 BAR = 20
+# standard errors by which a model leads that is surely the better one
+SURE = 2.0
 
 
 def fit(
@@ -61,7 +64,9 @@ def fit(
     refit: Annotated[
         bool, typer.Option("--refit", help="Learn again from all rows after the test.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**31, metavar="N", help="Of the split.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**31, metavar="N", help="Of the split and of learning.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Learn to predict a column of a table, test it on rows held out, save the model.
@@ -74,12 +79,12 @@ def fit(
     Empty cells are missing, and so are NA, N/A, NaN, null and ?;
     among numbers also none, missing, a dash and a dot.
     """
-    with friendly_errors():
+    with friendly_errors(writes=output):
         from sdgm.persistence import save
         from sdgm.tables.fitting import fit_table
-        from sdgm.tables.writing import check_writable
+        from sdgm.tables.writing import check_output
 
-        check_writable(output)
+        check_output(output, (".sdgm",), data)
         with learning_shown() as progress:
             model = fit_table(
                 data,
@@ -93,6 +98,7 @@ def fit(
                 random_state=seed,
                 progress=progress,
             )
+        interrupts.check()
         n_bytes = save(model, output)
         if as_json:
             print_json({"model": str(output), "bytes": n_bytes, **model.record})
@@ -116,6 +122,7 @@ def learning_shown() -> Iterator[Any]:
         task = bars.add_task("Reading", total=None, iterations="")
 
         def tell(form: str, n_iterations: int) -> None:
+            interrupts.check()
             many = f"{n_iterations} iterations" if n_iterations else ""
             bars.update(task, description=f"Learning the {form} form", iterations=many)
 
@@ -159,8 +166,14 @@ def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
     for baseline in baselines:
         if held_out["log_loss"] >= baseline["log_loss"]:
             return f"No better here than {baseline['name']}, going by the log loss."
-    ratio = held_out["log_loss"] / min(baseline["log_loss"] for baseline in baselines)
-    return f"Log loss {100 * (1 - ratio):.0f} % below that of the best simple model."
+    best = min(baselines, key=lambda baseline: baseline["log_loss"])
+    percent = 100 * (1 - held_out["log_loss"] / best["log_loss"])
+    below = f"Log loss {percent:.0f} % below that of {best['name']}"
+    error = best["lead_error"]
+    if error is not None and best["lead"] >= SURE * error:
+        return f"{below}."
+    noise = "" if error is None else f" ({best['lead']:.2g} ± {error:.2g})"
+    return f"{below}, within the noise of {counted(held_out['rows'], 'row')}{noise}."
 
 
 def table_line(model: Any) -> Text:
@@ -207,7 +220,7 @@ def columns_table(columns: list[dict[str, Any]], model: Any) -> Any:
             Text(shown(column["name"])),
             kind,
             missing,
-            Text(shown(column["reason"], 80)),
+            Text(shown(column["reason"], 80) if column["reason"] else ""),
             style="dim" if is_out else "",
         )
     if len(ordered) > MAX_COLUMNS:

@@ -13,15 +13,22 @@ from sdgm.cli.predict import ModelFile
 
 def inspect(
     model: ModelFile,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All rows of long tables, not only the first.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Tell the model in words: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
         from sdgm.words import describe
+        from sdgm.words.text import MOST_LISTED, text
 
         description = describe(load_model(model))
         if as_json:
             print_json(description.as_dict())
         else:
-            text = description.text(width=min(console.width, 100))
-            console.print(text, markup=False, soft_wrap=True)
+            most = None if everything else MOST_LISTED
+            width = min(console.width, 100)
+            console.print(
+                text(description, width, ascii=False, most=most), markup=False, soft_wrap=True
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sdgm.cli.console import shown
+from sdgm.phrases import shown
 
 
 def load_model(path: Path) -> Any:

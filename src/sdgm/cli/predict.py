@@ -11,8 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from sdgm.cli.console import error_console, friendly_errors, note, shown
+from sdgm.cli import interrupts
+from sdgm.cli.console import error_console, friendly_errors, note
 from sdgm.cli.models import load_table_model
+from sdgm.phrases import shown
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
 
@@ -42,9 +44,12 @@ def predict(
     predicted_TARGET, with --proba one P(CLASS) for each class,
     and with --std one std(CLASS) for each.
     """
-    with friendly_errors():
+    with friendly_errors(writes=output):
+        from sdgm.tables.errors import short_rows_sentence
         from sdgm.tables.prediction import predict_table
+        from sdgm.tables.writing import refuse_input
 
+        refuse_input(output, model, data)
         loaded = load_table_model(model)
         with rows_shown(data) as progress:
             done = predict_table(
@@ -62,6 +67,8 @@ def predict(
             note(f"ignored columns that were not there in training: {names}{more}.")
         if done.lacks_id:
             note(f"the table has no column {shown(loaded.id_column)}; rows are in order.")
+        if done.short_rows:
+            note(short_rows_sentence(done.short_rows))
         if output != "-":
             speed = done.rows / max(done.seconds, 1e-9)
             error_console.print(
@@ -89,4 +96,9 @@ def rows_shown(data: str) -> Iterator[Any]:
         *columns, console=error_console, transient=True, disable=not error_console.is_terminal
     ) as bars:
         task = bars.add_task("", total=total, rows=0)
-        yield lambda rows, n_bytes: bars.update(task, completed=n_bytes or 0, rows=rows)
+
+        def tell(rows: int, n_bytes: int | None) -> None:
+            interrupts.check()
+            bars.update(task, completed=n_bytes or 0, rows=rows)
+
+        yield tell

@@ -25,11 +25,11 @@ def report(
     title: Annotated[str | None, typer.Option(help="Instead of one of our own.")] = None,
 ) -> None:
     """Write what was learned, and how, as one HTML file that needs no network."""
-    with friendly_errors():
+    with friendly_errors(writes=output):
         from sdgm.report import write_report
-        from sdgm.tables.writing import check_writable
+        from sdgm.tables.writing import check_output
 
-        check_writable(output)
+        check_output(output, (".html", ".htm"), model, data)
         if data is None:
             path = write_report(load_model(model), output, title=title)
         else:

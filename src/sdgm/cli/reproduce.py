@@ -21,11 +21,12 @@ from rich.progress import (
 )
 
 from sdgm.cli.console import console, error_console, friendly_errors
+from sdgm.cli.help import Commands
 from sdgm.experiments.appendix_b import run_appendix_b
 from sdgm.experiments.cells import Key
 from sdgm.experiments.table1 import OWN_SPLITS, Protocol, run_table1
 
-reproduce = typer.Typer(
+reproduce = Commands(
     no_args_is_help=True,
     help="Reproduce the paper's experiments: tables and figures into a folder.",
     epilog="Examples:  [bold]sdgm reproduce table1 --jobs 2[/bold]   "

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from sdgm._lazy import attribute
 from sdgm.export.c import CSource, to_c
 from sdgm.export.card import to_json
+
+# these need onnx, which is not imported before they are wanted
+_HOMES = {"to_onnx": "onnx_model", "register_skl2onnx": "onnx_sklearn"}
 
 __all__ = ["CSource", "register_skl2onnx", "to_c", "to_json", "to_onnx"]
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need onnx, which is not imported before they are wanted."""
-    if name == "to_onnx":
-        from sdgm.export.onnx_model import to_onnx
-
-        return to_onnx
-    if name == "register_skl2onnx":
-        from sdgm.export.onnx_sklearn import register_skl2onnx
-
-        return register_skl2onnx
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """The names that need onnx, from their own modules."""
+    return attribute(__name__, _HOMES, name)

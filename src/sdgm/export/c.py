@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sdgm.atomic import replacing
 from sdgm.core.kernels import RBFKernel
 from sdgm.estimators.dual import KernelBasis
 from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
@@ -18,7 +19,8 @@ from sdgm.export.c_plan import Plan, Precision, make_plan
 from sdgm.export.c_predict import class_name, predicting
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
-from sdgm.portable import PortableModel, portable
+from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.words.describing import table_rows
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,8 @@ class CSource:
             raise IsADirectoryError(f"cannot write {path}: it is a folder.")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
-                file.write(self.text)
-                file.flush()
-                os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(path, text=True) as file:
+            file.write(self.text)
         return path
 
 
@@ -103,8 +94,9 @@ def to_c(
 
     The first two return the index of the most probable class. Inputs are the columns of the user's
     table in order: numbers in their own units, and for a category the index of the level, for which
-    there are constants. A missing value is NaN. Where training saw none, and for infinite numbers,
-    the class is -1 and the probabilities are NaN.
+    there are constants; -1 is any other level. A missing value is NaN. Where training saw none, it
+    counts as none of the levels of a category, and a number is refused, as are infinite numbers and
+    codes that are no level: the class is -1 and the probabilities are NaN.
 
     Probabilities are those of the most probable weights (``predictive="map"``).
 
@@ -138,11 +130,21 @@ def to_c(
     """
     checked_name(name)
     numbers = model if isinstance(model, PortableModel) else portable(model)
-    plan = make_plan(numbers, Precision(precision))
+    plan = make_plan(numbers, Precision(precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:
         source.write(path)
     return source
+
+
+def _rows_of_table(model: Any) -> Mapping[int, int]:
+    """Rows of the user's table, from 1, by row of the training rows; empty where not known."""
+    if isinstance(model, PortableModel) or not hasattr(model, "record"):
+        return {}
+    classifier, _ = classifier_and_inputs(model)
+    if not hasattr(classifier, "relevance_"):
+        return {}
+    return dict(zip(classifier.relevance_.tolist(), table_rows(model) or [], strict=False))
 
 
 def _source(plan: Plan, name: str) -> CSource:

@@ -268,9 +268,8 @@ def _kernel_sums(plan: Plan, tables: Tables, basis: KernelBasis) -> Code:
     name, real = tables.name, tables.real
     n_vectors, D = basis.vectors.shape
     column, component = np.nonzero(plan.coef.T)
-    rows = [f"training row {row}" for row in basis.user_rows.tolist()]
     tables.packed("offset", plan.offset)
-    tables.reals("vectors", basis.vectors, rows)
+    tables.reals("vectors", basis.vectors, plan.vector_names)
     tables.indices("start", np.searchsorted(column, np.arange(n_vectors + 1)))
     tables.indices("component", component)
     tables.packed("weight", plan.coef[component, column])

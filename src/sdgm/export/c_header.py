@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import textwrap
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,7 +12,8 @@ import sdgm
 from sdgm._typing import IntArray
 from sdgm.export.c_fixed import SCORE_BITS
 from sdgm.export.c_plan import Plan, Precision
-from sdgm.export.c_text import comment, identifiers
+from sdgm.export.c_text import LINE, comment, identifiers
+from sdgm.phrases import listed
 from sdgm.tables.inputs import Category, Input
 
 # characters of an identifier for all levels of a column, which leaves some for the level
@@ -48,7 +50,8 @@ def constants(plan: Plan, name: str, units: IntArray | None) -> Iterator[str]:
             prefix = identifier.replace("_INPUT_", "_LEVEL_", 1)[:MAX_PREFIX] + "_"
             names = [*column.levels, "missing"]
             levels = identifiers(prefix, names, taken)
-            notes = [*(comment(level) for level in column.levels), "no value"]
+            absent = "no value" if column.missing else "no value, counts as none of them"
+            notes = [*(comment(level) for level in column.levels), absent]
             yield _enum(
                 f"Levels of {comment(column.name)}; any other is -1.",
                 list(zip(levels, range(len(levels)), notes, strict=True)),
@@ -70,20 +73,25 @@ def _enum(title: str, entries: list[tuple[str, int, str]]) -> str:
 
 
 def _kind(column: Input, bits: int | None, NAME: str) -> str:
-    """What an input is, with its unit in fixed point."""
+    """What an input is, with its unit in fixed point, and whether it may be missing."""
+    missing = "NaN" if bits is None else f"{NAME}_MISSING"
     if isinstance(column, Category):
-        return "index of a level"
+        if not column.missing:
+            return f"index of a level; {missing} counts as none of them"
+        return f"index of a level, or {missing} where it is missing"
     kind = "number" if bits is None else f"number in units of 2^{-bits}"
     if column.fill is None:
-        return kind
-    return f"{kind}, or {'NaN' if bits is None else f'{NAME}_MISSING'} where it is missing"
+        return f"{kind}, never missing"
+    return f"{kind}, or {missing} where it is missing"
 
 
 def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
     """The body between what tells readers and compilers what it is."""
     NAME, n_weights = name.upper(), int(np.count_nonzero(plan.coef))
     digest = hashlib.sha256(body.encode()).hexdigest()[:8].upper()
-    said = "\n".join(f" * {line}".rstrip() for line in [*_usage(plan, name), *costs])
+    usage = textwrap.wrap(" ".join(_usage(plan, name)), LINE - len(" * "))
+    lines = [*_functions(plan, name), "", *usage, "", *costs]
+    said = "\n".join(f" * {line}".rstrip() for line in lines)
     return f"""\
 /*
  * {name}: a classifier of {len(plan.class_names)} classes, {len(plan.offset)} components and \
@@ -120,34 +128,49 @@ extern "C" {{
 """
 
 
-def _usage(plan: Plan, name: str) -> list[str]:
-    """Functions and inputs in words."""
-    NAME = name.upper()
-    fixed = plan.precision is Precision.FIXED
+def _functions(plan: Plan, name: str) -> list[str]:
+    """Declarations of what a user calls."""
+    NAME, fixed = name.upper(), plan.precision is Precision.FIXED
     real = "int32_t" if fixed else str(plan.precision)
     lines = [
         f"  int {name}_predict(const {real} x[{NAME}_N_INPUTS]);",
         f"  int {name}_predict_proba(const {real} x[{NAME}_N_INPUTS], {real} p[{NAME}_N_CLASSES]);",
         f"  const char *{name}_class_name(int c);",
     ]
-    table = "x holds the columns of the table that the model was trained on, in the order and units"
-    if not fixed:
-        return [
-            *lines,
-            "",
-            f"{table} below.",
-            "A missing value is NaN. Where training saw no missing value, and for infinite numbers",
-            "and codes that are no level, the class is -1 and the probabilities are NaN.",
-            "",
-        ]
-    return [
-        *lines,
-        f"  int32_t {name}_input(int i, double value);",
-        "",
-        f"{table}",
-        f"below, as whole numbers: {name}_input makes them from floating-point numbers, and may be",
-        f"left unused. Probabilities are in units of 1 / {NAME}_ONE.",
-        f"A missing value is {NAME}_MISSING. Where training saw no missing value, and for codes",
-        "that are no level, the class is -1 and so are the probabilities.",
-        "",
-    ]
+    return [*lines, f"  int32_t {name}_input(int i, double value);"] if fixed else lines
+
+
+def _usage(plan: Plan, name: str) -> Iterator[str]:
+    """Inputs in words."""
+    NAME, fixed = name.upper(), plan.precision is Precision.FIXED
+    yield "x holds the columns of the table that the model was trained on, in the order and units"
+    if fixed:
+        yield f"below, as whole numbers: {name}_input makes them from floating-point numbers, and"
+        yield f"may be left unused. Probabilities are in units of 1 / {NAME}_ONE."
+    else:
+        yield "below."
+    outcome = f"the class is -1 and {'so are the probabilities' if fixed else _NANS}."
+    if plan.plain:
+        yield f"Where an input is {f'{NAME}_MISSING' if fixed else 'NaN or infinite'}, {outcome}"
+        return
+    yield f"A missing value is {f'{NAME}_MISSING' if fixed else 'NaN'}."
+    categories = [column for column in plan.inputs if isinstance(column, Category)]
+    if not all(column.missing for column in categories):
+        yield "In a category that had none in training it counts as none of the levels."
+    refused = list(_refused(plan))
+    if refused:
+        yield f"Refused are {listed(refused)}: {outcome}"
+
+
+_NANS = "the probabilities are NaN"
+
+
+def _refused(plan: Plan) -> Iterator[str]:
+    """What is no value of an input."""
+    numbers = [column for column in plan.inputs if not isinstance(column, Category)]
+    if any(column.fill is None for column in numbers):
+        yield "missing values of a number that had none in training"
+    if numbers and plan.precision is not Precision.FIXED:
+        yield "infinite numbers"
+    if len(numbers) < len(plan.inputs):
+        yield "codes that are no level"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -67,6 +68,8 @@ class Plan:
     coef : array of shape (n_components, n_columns)
     offset : array of shape (n_components,)
     component_class : array of shape (n_components,)
+    vector_names : tuple of str
+        Where the vectors of a kernel come from.
     """
 
     precision: Precision
@@ -83,6 +86,7 @@ class Plan:
     coef: FloatArray
     offset: FloatArray
     component_class: IntArray
+    vector_names: tuple[str, ...]
 
     @property
     def plain(self) -> bool:
@@ -101,8 +105,12 @@ class Plan:
         return len(self.component_class) > len(self.class_names)
 
 
-def make_plan(model: PortableModel, precision: Precision) -> Plan:
+def make_plan(
+    model: PortableModel, precision: Precision, rows: Mapping[int, int] | None = None
+) -> Plan:
     """Leave out what does not matter, and round the rest.
+
+    ``rows`` are rows of the user's table, from 1, by row of the training rows.
 
     Raises
     ------
@@ -135,6 +143,17 @@ def make_plan(model: PortableModel, precision: Precision) -> Plan:
         coef=coef,
         offset=offset,
         component_class=model.component_class,
+        vector_names=vector_names(basis, rows or {}),
+    )
+
+
+def vector_names(basis: Monomials | KernelBasis, rows: Mapping[int, int]) -> tuple[str, ...]:
+    """Where the vectors of a kernel come from: a row of the table, or else of the array."""
+    if isinstance(basis, Monomials):
+        return ()
+    return tuple(
+        f"row {rows[row]} of the table" if row in rows else f"X[{row}] of training"
+        for row in basis.user_rows.tolist()
     )
 
 

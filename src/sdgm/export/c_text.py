@@ -7,6 +7,7 @@ spell trigraphs or turn the direction of writing.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,11 @@ LINE = 96
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
+
+# letters that are no base letter with marks, as ASCII spells them; the first is the sign of micro
+LETTERS = str.maketrans(
+    {"µ": "u", "Æ": "AE", "Œ": "OE", "Ø": "O", "Đ": "D", "Ð": "D", "Þ": "TH", "Ł": "L", "Ħ": "H"}
+)
 
 # of C99, and what C11 and C++ add
 KEYWORDS = """
@@ -71,11 +77,13 @@ def identifiers(prefix: str, names: Sequence[str], taken: set[str]) -> list[str]
     --------
     >>> identifiers("IRIS_", ["petal length (cm)", "petal-length: cm", "*/"], set())
     ['IRIS_PETAL_LENGTH_CM', 'IRIS_PETAL_LENGTH_CM_2', 'IRIS_X']
+    >>> identifiers("IRIS_", ["größe (cm)", "dépôt", "2 µg/m²"], set())
+    ['IRIS_GROSSE_CM', 'IRIS_DEPOT', 'IRIS_2_UG_M2']
     """
     made: list[str] = []
     last: dict[str, int] = {}  # number of the last name that came out the same
     for name in names:
-        word = re.sub(r"[^A-Za-z0-9]+", "_", name[: 4 * MAX_IDENTIFIER]).strip("_").upper() or "X"
+        word = re.sub("[^A-Z0-9]+", "_", _capitals(name[: 4 * MAX_IDENTIFIER])).strip("_") or "X"
         identifier = (prefix + word)[:MAX_IDENTIFIER].rstrip("_")
         first = identifier
         while identifier in taken:
@@ -87,20 +95,32 @@ def identifiers(prefix: str, names: Sequence[str], taken: set[str]) -> list[str]
     return made
 
 
+def _capitals(text: str) -> str:
+    """Capitals without marks, in ASCII where there is a spelling for them."""
+    text = unicodedata.normalize("NFKD", text.translate(LETTERS).upper().translate(LETTERS))
+    return "".join(c for c in text if not unicodedata.combining(c))
+
+
 def comment(text: str, limit: int = MAX_COMMENT) -> str:
     r"""Text that stays inside a comment, on its line, shortened where it is long.
+
+    What is not printable ASCII, and the backslash, is the number of its character as C spells it.
 
     Examples
     --------
     >>> print(comment("a*/b ??/ größe"))
-    a* /b ? ?/ gr\xf6\xdfe
+    a* /b ? ?/ gr\u00f6\u00dfe
     """
     if len(text) > limit:
         text = text[:limit] + "..."
-    text = text.encode("ascii", "backslashreplace").decode()
-    text = "".join(c if " " <= c <= "~" else f"\\x{ord(c):02x}" for c in text)
+    text = "".join(c if " " <= c <= "~" and c != "\\" else _numbered(c) for c in text)
     text = text.replace("*/", "* /").replace("/*", "/ *")
-    return re.sub(r"\?(?=\?)", "? ", text).rstrip("\\")
+    return re.sub(r"\?(?=\?)", "? ", text)
+
+
+def _numbered(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}"
 
 
 def literal(text: str) -> str:

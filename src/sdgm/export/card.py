@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
 from dataclasses import asdict
-from math import isfinite
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +13,13 @@ import scipy
 import sklearn
 
 import sdgm
+from sdgm.atomic import replacing
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.dual import KernelBasis
+from sdgm.json_values import json_value
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input
-from sdgm.tables.writing import replacing
 from sdgm.words import Description, ModeDescription, describe
 
 CARD_FORMAT = 1
@@ -74,7 +72,7 @@ def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
     # a lone half of a surrogate pair has no place in a file
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if path is not None:
-        with replacing(Path(path)) as file:
+        with replacing(path) as file:
             file.write(text.encode("utf-8"))
     return text
 
@@ -137,6 +135,7 @@ def _columns(classifier: Any, plain: PortableModel, words: Description) -> dict[
         }
     return {
         "kernel": _kernel(basis.kernel),
+        "training_rows_counted_from": words.rows_from,
         "relevance_vectors": [
             {"name": each.name, "training_row": each.row, "values": each.values, "features": row}
             for each, row in zip(words.vectors, classifier.relevance_vectors_.tolist(), strict=True)
@@ -187,26 +186,3 @@ def _versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-def json_value(value: Any) -> Any:
-    """A value of JSON: null for NaN and infinity, words for what JSON has no place for.
-
-    Examples
-    --------
-    >>> json_value({"tol": np.float64(0.5), "seen": (1, float("nan"))})
-    {'tol': 0.5, 'seen': [1, None]}
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): json_value(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    return getattr(value, "__name__", type(value).__name__)

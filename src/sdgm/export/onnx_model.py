@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sdgm import __version__
+from sdgm.atomic import replacing
 from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Writer, onnx_type
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
-from sdgm.tables.writing import replacing
 
 try:
     import onnx
@@ -101,7 +100,7 @@ def to_onnx(
     helper.set_model_props(proto, properties)
     onnx.checker.check_model(proto, full_check=True)
     if path is not None:
-        with replacing(Path(path)) as file:
+        with replacing(path) as file:
             file.write(proto.SerializeToString(deterministic=True))
     return proto
 

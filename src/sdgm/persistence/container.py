@@ -42,6 +42,7 @@ TYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }
+REMEDY = "make one with sdgm fit, or sdgm.save"
 DAMAGED = "is damaged: {}; copy it once more from where it came, or save the model again"
 
 
@@ -104,7 +105,7 @@ def read_header(stream: BinaryIO, size: int) -> Header:
         raise Unsound(f"has {size} bytes, and model files have {MAX_FILE} at most")
     length = int.from_bytes(stream.read(PREFIX), "little")
     if size < PREFIX or length < 2 or stream.read(1) != b"{":
-        raise Unsound("is not a model file of sdgm; make one with sdgm.save")
+        raise Unsound(f"is not a model file of sdgm; {REMEDY}")
     if length > min(MAX_HEADER, size - PREFIX):
         raise Unsound(DAMAGED.format("its header is longer than it can be"))
     try:
@@ -113,7 +114,7 @@ def read_header(stream: BinaryIO, size: int) -> Header:
         raise Unsound(DAMAGED.format("its header is not plain text")) from None
     metadata = raw.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
-        raise Unsound("holds arrays of something else, no model of sdgm; make one with sdgm.save")
+        raise Unsound(f"holds arrays of something else, no model of sdgm; {REMEDY}")
     document = parsed(metadata[KEY])
     _check_format(document)
     if canonical(document) != metadata[KEY] or len(metadata) > 1:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 import stat
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sdgm.atomic import replacing
 from sdgm.persistence.container import (
     MAX_FILE,
     MAX_HEADER,
@@ -163,35 +161,5 @@ def to_bytes(model: Any) -> bytes:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
-    target = os.path.realpath(path)  # of a link, the file that it points to
-    temporary = os.path.join(
-        os.path.dirname(target), f".{os.path.basename(target)}.{secrets.token_hex(4)}.tmp"
-    )
-    try:
-        if os.path.isdir(target):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        try:
-            # created with the permissions that the user's mask leaves
-            with open(temporary, "xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        sync_folder(os.path.dirname(target))
-    except OSError as error:
-        # in the words of the system, for the file that the user named
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def sync_folder(folder: str) -> None:
-    """Make the new name last through a loss of power, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with replacing(path) as stream:
+        stream.write(content)

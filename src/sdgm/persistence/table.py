@@ -11,6 +11,7 @@ import numpy as np
 
 from sdgm.persistence.classifiers import put_together, specs_of, take_apart
 from sdgm.persistence.errors import Unsound
+from sdgm.persistence.record import check_record
 from sdgm.persistence.schema import ANY_NUMBER, Spec
 from sdgm.persistence.strict_json import canonical
 from sdgm.persistence.values import Array, Fields
@@ -89,6 +90,7 @@ def read_table(fields: Fields, arrays: Mapping[str, Array]) -> TableModel:
         id_column=fields.optional("id_column", fields.text),
     )
     check_inputs(model)
+    check_record(model)
     return model
 
 

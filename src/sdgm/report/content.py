@@ -10,11 +10,12 @@ import numpy as np
 
 from sdgm._typing import IntArray
 from sdgm.estimators.base import BaseSDGM
+from sdgm.phrases import shown
 from sdgm.portable import PortableModel, portable
 from sdgm.report.soundness import is_sound
 from sdgm.report.story import Story, film
 from sdgm.tables.inputs import Input, Number, feature_names
-from sdgm.words import Description, describe, shown
+from sdgm.words import Description, describe
 
 CURVES = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_components")
 
@@ -94,6 +95,12 @@ class Content:
             name: [np.nan if value is None else float(value) for value in each]
             for name, each in curves.items()
         }
+
+    @property
+    def has_film(self) -> bool:
+        """Whether there are pictures of the learning, and curves to go with them."""
+        has_pictures = {"view", "rows/class"} <= self.story.keys()
+        return has_pictures and len(self.history["iteration"]) > 1
 
     @property
     def baselines(self) -> list[dict[str, Any]]:

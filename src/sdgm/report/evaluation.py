@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sdgm.phrases import counted, shown
 from sdgm.report.charts import Chart, Scale
 from sdgm.report.content import Content
-from sdgm.report.markup import Html, counted, fixed, number, percent, tag
+from sdgm.report.markup import Html, fixed, number, percent, tag
 from sdgm.report.parts import class_label, figure, section, table
 from sdgm.tables.inputs import Number
-from sdgm.words import shown
 
 MAX_CONFUSION = 16
 MAX_ROW_COLUMNS = 6
@@ -110,13 +110,13 @@ def reliability_figure(held_out: dict[str, Any]) -> Html:
 def confusion_figure(content: Content, confusion: list[list[int]]) -> Html:
     """Rows by true and predicted class."""
     counts = np.asarray(confusion)
-    totals = np.maximum(counts.sum(axis=1), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True, dtype=float), 1.0)
     names = [shown(label, longest=LONGEST_HEAD) for label in content.classifier.classes_.tolist()]
     rows = []
     for c, row in enumerate(counts):
         cells = []
         for p, count in enumerate(row):
-            shade = min(SHADES, math.ceil(SHADES * count / totals[c])) if count else 0
+            shade = min(SHADES, math.ceil(SHADES * shares[c, p]))
             kind = "right" if c == p else "wrong"
             text = f"{int(count):,}" if count else "·"
             cells.append(tag("td", text, class_=f"{kind} shade{shade}"))
@@ -128,8 +128,8 @@ def confusion_figure(content: Content, confusion: list[list[int]]) -> Html:
     )
     body = tag("table", tag("thead", head), tag("tbody", rows), class_="confusion")
     caption = (
-        "Rows by true class (lines) and predicted class (columns). The darker, the larger the "
-        "share of the line."
+        "Rows by true class (lines) and predicted class (columns). The stronger the colour, the "
+        "larger the share of the line."
     )
     return figure(tag("div", body, class_="scroll", tabindex="0", role="group"), caption)
 

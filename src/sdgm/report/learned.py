@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sdgm.phrases import counted, listed, shown
 from sdgm.report.content import Content
-from sdgm.report.markup import Html, counted, listed, number, percent, tag
+from sdgm.report.markup import Html, number, percent, tag
 from sdgm.report.parts import class_label, plus_minus, section, table, weight_bar
-from sdgm.words import ModeDescription, shown
+from sdgm.words import ModeDescription
 
 MAX_NAMED_CLASSES = 8
 MAX_NAMED_INPUTS = 12
@@ -226,15 +227,16 @@ def vectors_table(content: Content) -> Html | None:
     ]
     rows = [
         [
-            f"{each.name} (row {each.row})",
+            f"{each.name} (row {each.row:,})",
             *(_value(each.values[column]) for column in columns),
             *(number(weight) if weight else "·" for weight in each.weights),
         ]
         for each in words.vectors[:MAX_VECTORS]
     ]
+    which = "rows of the table" if words.rows_from else "training rows"
     caption = (
-        "Relevance vectors: training rows that the model remembers, counted from 0, and their "
-        "weights in the components."
+        f"Relevance vectors: {which} that the model remembers, counted from {words.rows_from}, and "
+        "their weights in the components."
     )
     if left_out > 0:
         caption += f" {left_out} more inputs are not shown."

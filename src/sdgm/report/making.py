@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sdgm.phrases import counted, shown
 from sdgm.report.content import Content
-from sdgm.report.markup import Html, counted, number, tag
+from sdgm.report.markup import Html, number, tag
 from sdgm.report.parts import section, table
-from sdgm.words import shown
 
 MAX_COLUMNS = 200
 
@@ -93,8 +93,8 @@ def columns_details(columns: list[dict[str, Any]]) -> Html | None:
     rows = [
         [
             shown(each.get("name")),
-            shown(each.get("kind") or ""),
-            shown(each.get("reason") or "", longest=120),
+            shown(each["kind"]) if each.get("kind") else "",
+            shown(each["reason"], longest=120) if each.get("reason") else "",
             f"{int(each['missing']):,}" if each.get("missing") else "",
             level_text(each.get("levels")),
         ]

@@ -120,26 +120,3 @@ def percent(share: float | None) -> str:
     '9.1 %'
     """
     return NO_NUMBER if share is None or not math.isfinite(share) else f"{100.0 * share:.1f} %"
-
-
-def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """Words with commas and an 'and'.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    words = list(words)
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -14,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from sdgm.atomic import replacing
 from sdgm.core.features import Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.phrases import shown
 from sdgm.report.content import Content, gathered
 from sdgm.report.evaluation import held_out_section, rows_section
 from sdgm.report.held_out import held_out_summary
@@ -27,7 +27,6 @@ from sdgm.report.parts import MARKERS, marker_index, section
 from sdgm.report.sparsity import sparsity_section
 from sdgm.report.training import film_data, training_section
 from sdgm.tables.inputs import Number
-from sdgm.words import shown
 
 SCRIPTS = ("model.js", "trying.js", "film.js", "start.js")
 
@@ -111,18 +110,8 @@ def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Pa
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
     text = report_html(model, **options)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    with replacing(path) as file:
+        file.write(text.encode("utf-8"))
     return path
 
 

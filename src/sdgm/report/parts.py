@@ -62,11 +62,14 @@ def table(
     head: Sequence[Any],
     rows: Sequence[Sequence[Any]],
     *,
-    caption: Any = None,
+    caption: str | None = None,
     class_: str = "",
     text_columns: int = 1,
 ) -> Html:
-    """A table whose first columns are text and whose others are numbers; wide ones scroll."""
+    """A table whose first columns are text and whose others are numbers.
+
+    Wide ones scroll; their caption stands above and does not.
+    """
 
     def cells(row: Sequence[Any], name: str) -> list[Html]:
         made = []
@@ -79,12 +82,15 @@ def table(
 
     body = tag(
         "table",
-        tag("caption", caption) if caption else None,
         tag("thead", tag("tr", cells(head, "th"))),
         tag("tbody", [tag("tr", cells(row, "td")) for row in rows]),
         class_=class_ or None,
     )
-    return tag("div", body, class_="scroll", tabindex="0", role="group", aria_label="table")
+    name = caption or "table"
+    scrolling = tag("div", body, class_="scroll", tabindex="0", role="group", aria_label=name)
+    if caption is None:
+        return scrolling
+    return tag("div", tag("p", caption, class_="caption"), scrolling, class_="captioned")
 
 
 def weight_bar(weight: float, std: float | None, largest: float) -> Html:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from sdgm.phrases import counted
 from sdgm.report.charts import class_name
 from sdgm.report.content import Content
-from sdgm.report.markup import NO_NUMBER, Html, counted, percent, tag
+from sdgm.report.markup import NO_NUMBER, Html, percent, tag
 from sdgm.report.parts import figure, section, table
 
 # squares in the picture of all weights; of more, a square stands for several

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray
+from sdgm.phrases import counted
 from sdgm.report.charts import Chart, Scale, class_name, spanning
 from sdgm.report.content import Content
-from sdgm.report.markup import Html, counted, number, tag
+from sdgm.report.markup import Html, number, tag
 from sdgm.report.parts import figure, legend, section
 
 # iterations above which their axis is logarithmic: most happens early
@@ -38,14 +39,13 @@ def training_section(content: Content) -> Html | None:
     history = content.history
     if len(history["iteration"]) < 2:
         return None
-    has_film = "view" in content.story and "rows/class" in content.story
     curves = tag(
         "div",
         [chart.svg(cursor=True) for chart in history_charts(content)],
         class_="curves",
     )
     parts: list[Any] = [tag("p", introduction(content))]
-    if has_film:
+    if content.has_film:
         parts.append(tag("div", film_figure(content), curves, class_="film"))
     else:
         parts.append(figure(curves, "Log evidence, weights and components by iteration.", "plain"))
@@ -64,10 +64,18 @@ def introduction(content: Content) -> str:
     classifier, n = content.classifier, len(content.history["iteration"])
     reason = getattr(classifier, "stop_reason_", "converged")
     end = "until nothing changed any more" if reason == "converged" else f"({reason})"
+    first, initial = int(content.history["n_weights"][0]), content.words.n_initial_weights
+    start = ""
+    if first < initial:
+        start = (
+            f" The curves begin after the first iteration, which left {first:,} of the "
+            f"{counted(initial, 'weight')}."
+        )
     return (
         f"Learning went through {counted(n, 'iteration')} {end}. Every weight has a precision of "
         "its own, alpha, that pulls it towards zero. Where the rows do not support a weight its "
         "alpha grows without bound, and the weight leaves; components without support leave too."
+        + start
     )
 
 
@@ -161,7 +169,7 @@ def history_charts(content: Content) -> list[Chart]:
     x = iteration_scale(content)
     n_weights = np.array(history["n_weights"])
     charts = []
-    few_left = bool(n_weights.max() > 20 * max(n_weights.min(), 1))
+    few_left = bool(n_weights.max() > 20 * n_weights.min() > 0)
     curves = [("log_evidence", "log evidence"), ("n_weights", "weights")]
     if len(set(history["n_components"])) > 1:
         curves.append(("n_components", "components"))
@@ -281,10 +289,9 @@ def class_shares(pi: FloatArray) -> FloatArray:
 
 def film_data(content: Content) -> dict[str, Any] | None:
     """What the script needs to draw the frames; None without a film."""
-    story = content.story
-    if "view" not in story or "rows/class" not in story:
+    if not content.has_film:
         return None
-    history = content.history
+    story, history = content.story, content.history
     arrays = {name: packed(story[name]) for name in DRAWN if name in story}
     at = np.minimum(story["iteration"] - 1, len(history["iteration"]) - 1)
     state_components = (~np.isnan(story["pi"])).astype(int)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sdgm._lazy import attribute
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 
 _HOMES = {
@@ -31,11 +32,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The names that need more than numpy, from their own modules."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return attribute(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

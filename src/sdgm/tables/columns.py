@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sdgm._typing import IntArray
-from sdgm.tables.errors import TableError, counted, listed, quoted
+from sdgm.phrases import counted
+from sdgm.tables.errors import TableError, listed, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.matching import check_finite
-from sdgm.tables.values import as_numbers, as_texts, kind_of
+from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, way_of_writing
 
 # levels of a category that get a feature; rarer ones have none
 MAX_LEVELS = 20
@@ -49,7 +50,12 @@ class ColumnNote:
 
 
 def chosen_columns(
-    frame: Any, train: IntArray, others: Sequence[str], *, allow_missing: bool = True
+    frame: Any,
+    train: IntArray,
+    others: Sequence[str],
+    *,
+    allow_missing: bool = True,
+    rows: IntArray | None = None,
 ) -> tuple[tuple[Input, ...], list[ColumnNote]]:
     """The inputs of a table, and what became of each of its columns.
 
@@ -66,12 +72,14 @@ def chosen_columns(
         Columns that are no inputs: target and id.
     allow_missing : bool
         Whether missing values are filled in; otherwise they are refused.
+    rows : array of int, optional
+        Where the rows are in the file, counted from zero.
     """
     inputs: list[Input] = []
     notes: list[ColumnNote] = []
     for name in frame.columns:
         if name not in others:
-            column, note = judged(frame.get_column(name), train)
+            column, note = judged(frame.get_column(name), train, rows)
             notes.append(note)
             if column is not None:
                 inputs.append(column)
@@ -86,22 +94,22 @@ def chosen_columns(
         raise TableError(
             f"Values are missing in {listed(note.name for note in gaps)} "
             f"({counted(gaps[0].missing, 'row')} in the first); fill them in, leave these columns "
-            "out, or use missing='impute'."
+            "out, or have them imputed."
         )
     check_features(inputs)
     return tuple(inputs), notes
 
 
-def judged(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
+def judged(series: Any, train: IntArray, rows: IntArray | None) -> tuple[Input | None, ColumnNote]:
     """A column as an input, if it can be one."""
     kind = kind_of(series)
     if kind == "numbers":
-        return as_number(series, train)
+        return as_number(series, train, rows)
     if kind != "texts":
         return left_out(series, f"holds {kind}; make numbers of them first")
     numbers, odd = as_numbers(series)
     if not odd.any() and numbers.null_count() < len(numbers):
-        return as_number(series, train)
+        return as_number(series, train, rows)
     return as_category(series, train, n_odd=int(odd.sum()))
 
 
@@ -110,10 +118,12 @@ def left_out(series: Any, reason: str, missing: int = 0) -> tuple[None, ColumnNo
     return None, ColumnNote(series.name, "left out", reason, missing)
 
 
-def as_number(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
+def as_number(
+    series: Any, train: IntArray, rows: IntArray | None
+) -> tuple[Input | None, ColumnNote]:
     """A numeric column, unless it says nothing."""
     values, _ = as_numbers(series)
-    check_finite(series.name, values, 0)
+    check_finite(series.name, values, rows=rows)
     missing = values.null_count()
     if missing == len(values):
         return left_out(series, "has no values", missing)
@@ -126,6 +136,8 @@ def as_number(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
         median = values[train].median()
         fill = float(values.median() if median is None else median)
     reason = f"{fill:.4g} where missing; indicator" if missing else ""
+    if kind_of(series) == "texts" and are_booleans(as_texts(series).drop_nulls()):
+        reason = "; ".join(filter(None, ["1 for true, 0 for false", reason]))
     note = ColumnNote(series.name, "number", reason, missing)
     return Number(series.name, fill, indicator=bool(missing)), note
 
@@ -147,6 +159,9 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
             example = quoted(series.filter(odd)[0])
             reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; mend these"
             return left_out(series, reason, missing)
+        if what := way_of_writing(present, MOST):
+            reason = f"looks like numbers with {what}, such as {quoted(present[0])}"
+            return left_out(series, f"{reason}; write them as 1234.5", missing)
         reason = f"{n_distinct:,} distinct values in {counted(len(present), 'row')}"
         return left_out(series, reason, missing)
     levels = frequent_levels(texts[train])

@@ -7,8 +7,9 @@ import io
 from collections.abc import Collection, Iterator, Sequence
 from typing import IO, Any
 
-from sdgm.tables.errors import TableError, counted, listed, polars
-from sdgm.tables.values import with_decimal_points
+from sdgm.tables.errors import TableError, listed, polars
+from sdgm.tables.faults import fault, n_short_rows
+from sdgm.tables.values import may_be_thousands, nameless, with_decimal_points
 
 # bytes that are read first, and then at once
 START = 1 << 16
@@ -23,7 +24,7 @@ LOOKED_AT = 5
 class DelimitedText:
     r"""A stream of CSV or the like, read once from start to end.
 
-    Rows with nothing in them are skipped, and rows that end early lack values.
+    Rows with nothing in them are skipped; rows that end early lack values and are counted.
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ class DelimitedText:
         self.stream, self.name = stream, name
         self.bytes_read = 0
         self.n_rows = 0  # handed out so far
+        self.short_rows = 0  # of these, without all the columns that were asked for
         start = self.header_bytes()
         end = row_end(start) or len(start)
         self.rest = start[end:]
@@ -82,6 +84,7 @@ class DelimitedText:
         if header.count('"') % 2:
             raise TableError(f"The header of {self.name} has no end; is a quote not closed?")
         fields = next(csv.reader(io.StringIO(header, newline=""), delimiter=self.separator))
+        self.header = tuple(fields)
         names = [field.strip() or f"column {i + 1}" for i, field in enumerate(fields)]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
@@ -101,7 +104,7 @@ class DelimitedText:
                 rest = rest[end:]
             elif len(rest) > MAX_ROW:
                 raise TableError(
-                    f"A row of {self.name} after row {self.n_rows} has no end within "
+                    f"Row {self.n_rows + 1:,} of {self.name} has no end within "
                     f"{MAX_ROW >> 20} MB; is a quote not closed?"
                 )
         if rest:
@@ -109,10 +112,15 @@ class DelimitedText:
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
         """Polars frames of some columns; `numbers` as such where all are, other columns as text."""
+        n_needed = 1 + max(self.columns.index(name) for name in columns)
+        last = self.columns[n_needed - 1]
         for block in self.blocks():
             frame = self.parsed(block, columns, numbers)
             if len(self.columns) > 1 and all(column.null_count() for column in frame):
                 frame = self.without_empty_lines(frame, block)
+            self.refuse_header(frame, block)
+            if frame.get_column(last).null_count():
+                self.short_rows += n_short_rows(block, self.separator, n_needed)
             self.n_rows += len(frame)
             yield frame
 
@@ -125,10 +133,15 @@ class DelimitedText:
             if not numbers:
                 raise self.trouble(block) from None
         frame = self.parsed(block, columns, ())
-        if self.separator == ";":
-            mended = [with_decimal_points(frame[name]) for name in columns if name in numbers]
-            frame = frame.with_columns(mended)
-        return frame
+        return frame.with_columns(
+            self.with_points(frame.get_column(name)) for name in columns if name in numbers
+        )
+
+    def with_points(self, texts: Any) -> Any:
+        """A column of numbers with decimal points in place of commas, unless in doubt."""
+        if self.separator == "," or (self.separator != ";" and may_be_thousands(texts)):
+            return texts
+        return with_decimal_points(texts)
 
     def parsed_as(self, block: bytes, columns: Sequence[str], numbers: Collection[str]) -> Any:
         """Rows of a block with fixed types; an error of polars where they do not fit."""
@@ -156,22 +169,33 @@ class DelimitedText:
         empty.columns = [f"c{i}" for i in range(len(self.columns))]
         return frame.filter(~empty.select(pl.all_horizontal(pl.all().is_null())).to_series())
 
+    def refuse_header(self, frame: Any, block: bytes) -> None:
+        """Refuse a second header, as where files were put one after the other."""
+        if len(self.columns) == 1 or not self.repeated(frame).any():
+            return
+        whole = self.parsed_as(block, self.columns, ())
+        if len(whole) > len(frame):
+            whole = self.without_empty_lines(whole, block)
+        rows = self.repeated(whole).arg_true()
+        if len(rows):
+            row = self.n_rows + rows[0] + 1
+            raise TableError(f"Row {row:,} of {self.name} repeats the header; leave it out.")
+
+    def repeated(self, frame: Any) -> Any:
+        """Which rows have the header's texts, going by the columns of texts of a frame."""
+        pl = polars()
+        said = dict(zip(self.columns, self.header, strict=True))
+        columns = [column for column in frame if column.dtype == pl.String]
+        found = pl.repeat(bool(columns), len(frame), eager=True)
+        for column in columns:
+            text = said[column.name]
+            found &= (nameless(column) == text).fill_null(False) if text else column.is_null()
+        return found
+
     def trouble(self, block: bytes) -> TableError:
         """Why a block is no table."""
         text = self.decoded(block, self.n_rows)
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=self.separator)
-        try:
-            for row, fields in enumerate(lines, self.n_rows + 1):
-                if len(fields) > len(self.columns):
-                    return TableError(
-                        f"Row {row} of {self.name} has {counted(len(fields), 'field')}, but the "
-                        f"header has {len(self.columns)}; is a separator within a value not quoted?"
-                    )
-        except csv.Error as error:
-            return TableError(f"{self.name} cannot be read: {error}.")
-        return TableError(
-            f"{self.name} cannot be read after row {self.n_rows}; is there a quote within a value?"
-        )
+        return fault(text, self.separator, len(self.columns), self.n_rows, self.name)
 
     def decoded(self, data: bytes, n_before: int) -> str:
         """Text of bytes that start after so many rows."""

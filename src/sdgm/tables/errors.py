@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from sdgm import phrases
+from sdgm.phrases import counted
+
 # of a name or value of the user's that is shown in a sentence
 MAX_SHOWN = 60
 # of names in a list
@@ -25,6 +28,22 @@ class TableError(ValueError):
     """
 
 
+class SettingError(TableError):
+    """An argument has no meaning; commands name the option instead.
+
+    Attributes
+    ----------
+    setting : str
+        Name of the argument.
+    problem : str
+        The rest of the sentence.
+    """
+
+    def __init__(self, setting: str, problem: str) -> None:
+        super().__init__(f"{setting} {problem}")
+        self.setting, self.problem = setting, problem
+
+
 def quoted(value: object) -> str:
     """A name or value in quotes, on one line and not too long."""
     text = repr(str(value))
@@ -33,9 +52,7 @@ def quoted(value: object) -> str:
 
 def listed(values: Iterable[object]) -> str:
     """Names in quotes with commas between them, the first few."""
-    values = list(values)
-    text = ", ".join(map(quoted, values[:MAX_LISTED]))
-    return text if len(values) <= MAX_LISTED else f"{text} and {len(values) - MAX_LISTED} more"
+    return phrases.listed(map(quoted, values), most=MAX_LISTED)
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
@@ -45,10 +62,11 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     return f"did you mean {quoted(folded[close[0]])}?" if close else f"there are {listed(names)}."
 
 
-def counted(n: int, what: str) -> str:
-    """A number and what it counts, in the plural where it is not one."""
-    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{n:,} {what if n == 1 else many}"
+def short_rows_sentence(n: int) -> str:
+    """What is said of rows with fewer fields than the header."""
+    end = "ends" if n == 1 else "end"
+    it = "it lacks" if n == 1 else "they lack"
+    return f"{counted(n, 'row')} {end} before the last column; what {it} counts as missing."
 
 
 def polars() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.metrics import brier_score, calibration_bins, expected_calibration_error
 from sdgm.tables.errors import TableError, listed, quoted
-from sdgm.tables.labels import MISSING, UNKNOWN, label_codes, named_column
+from sdgm.tables.inputs import UNKNOWN
+from sdgm.tables.labels import MISSING, label_codes, named_column
 from sdgm.tables.matching import encoded, typed
-from sdgm.tables.model import TableModel, unnamed
-from sdgm.tables.reading import read_table
+from sdgm.tables.model import TableModel
+from sdgm.tables.reading import whole_table
 
 # rows of each kind that are kept with the numbers
 KEPT_ROWS = 10
@@ -45,6 +46,8 @@ class Evaluation:
         Wrong rows whose own label has the least probability. Rows are counted from 1.
     unlabelled : int
         Rows without a label, left out.
+    short_rows : int
+        Rows of a text file that end before the last column; what they lack counts as missing.
     """
 
     rows: int
@@ -58,6 +61,7 @@ class Evaluation:
     uncertain: list[dict[str, Any]] = field(default_factory=list)
     surprising: list[dict[str, Any]] = field(default_factory=list)
     unlabelled: int = 0
+    short_rows: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -86,7 +90,7 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     >>> evaluate_table(model, pl.DataFrame({"size": [1.1, 3.0], "kind": ["a", "a"]})).error
     0.5
     """
-    frame, name = read_table(source, keep=(model.target,))
+    frame, name, short_rows = whole_table(source, keep=(model.target,))
     codes = label_codes(named_column(frame, model.target, "target"), model.classes)
     unknown = np.flatnonzero(codes == UNKNOWN)
     if len(unknown):
@@ -99,8 +103,9 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     if not len(rows):
         raise TableError(f"{name} has no row with a label in column {quoted(model.target)}.")
     inputs = typed(model.inputs, frame)[rows]
-    P = unnamed(model.classifier.predict_proba, encoded(model.inputs, inputs))
-    return measured(P, codes[rows], model.classes, inputs, rows, len(frame) - len(rows))
+    P = model.proba_of(encoded(model.inputs, inputs))
+    result = measured(P, codes[rows], model.classes, inputs, rows)
+    return replace(result, unlabelled=len(frame) - len(rows), short_rows=short_rows)
 
 
 def measured(
@@ -109,7 +114,6 @@ def measured(
     classes: np.ndarray[Any, Any],
     inputs: Any,
     rows: IntArray,
-    unlabelled: int = 0,
 ) -> Evaluation:
     """Measures of probabilities (N, C) against class indices (N,).
 
@@ -139,21 +143,32 @@ def measured(
         ],
         uncertain=described.shown(np.argsort(confidence, kind="stable")[:KEPT_ROWS]),
         surprising=described.shown(wrong[np.argsort(own[wrong], kind="stable")[:KEPT_ROWS]]),
-        unlabelled=unlabelled,
     )
 
 
-def scores(P: FloatArray, codes: IntArray) -> dict[str, float]:
+def scores(P: FloatArray, codes: IntArray) -> dict[str, Any]:
     """Error, log loss and the like of probabilities (N, C) against class indices (N,)."""
-    own = P[np.arange(len(P)), codes]
     classes = np.arange(P.shape[1])
-    smallest = np.finfo(np.float64).eps  # one row of probability zero would be infinite
     return {
         "error": float(np.mean(P.argmax(axis=1) != codes)),
-        "log_loss": float(-np.mean(np.log(np.clip(own, smallest, 1.0)))),
+        "log_loss": float(losses(P, codes).mean()),
         "brier": brier_score(codes, P, labels=classes),
         "calibration_error": expected_calibration_error(codes, P, labels=classes),
     }
+
+
+def losses(P: FloatArray, codes: IntArray) -> FloatArray:
+    """Log loss of every row: (N,)."""
+    own = P[np.arange(len(P)), codes]
+    smallest = np.finfo(np.float64).eps  # one row of probability zero would be infinite
+    return -np.log(np.clip(own, smallest, 1.0))
+
+
+def lead(losses: FloatArray, others: FloatArray) -> dict[str, float]:
+    """How much smaller losses (N,) are than others of the same rows, with the standard error."""
+    gains = others - losses
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.nan
+    return {"lead": float(gains.mean()), "lead_error": float(error)}
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,25 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.estimators.dual import KernelSDGMClassifier
+from sdgm.json_values import json_value
+from sdgm.phrases import counted
 from sdgm.tables.columns import ColumnNote, chosen_columns
-from sdgm.tables.errors import TableError, counted, quoted
-from sdgm.tables.evaluation import measured, scores
+from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
+from sdgm.tables.evaluation import lead, losses, measured, scores
 from sdgm.tables.forms import Form, Progress, forget_states, learned
 from sdgm.tables.inputs import Input, feature_names
-from sdgm.tables.labels import codes_among, labels_and_rows, named_column, split_rows
+from sdgm.tables.labels import (
+    check_training,
+    codes_among,
+    labels_and_rows,
+    named_column,
+    split_rows,
+)
 from sdgm.tables.matching import encoded, typed
-from sdgm.tables.model import TableModel, unnamed
-from sdgm.tables.reading import read_table
-from sdgm.tables.record import learning_record, plain, source_record
+from sdgm.tables.model import TableModel
+from sdgm.tables.reading import whole_table
+from sdgm.tables.record import learning_record, source_record
 
 # fewer rows of a class to learn from, or of a test, are said to be few
 FEW_TO_LEARN = 10
@@ -42,6 +51,7 @@ class Labelled:
     n_rows: int  # of the file
     target: str
     id_column: str | None
+    short_rows: int  # of the file, without all columns
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -108,10 +118,12 @@ def fit_table(
     """
     start = perf_counter()
     if missing not in ("impute", "error"):
-        raise TableError(f"missing must be 'impute' or 'error', got {missing!r}.")
+        raise SettingError("missing", f"must be impute or error, got {missing!r}.")
     settings = (Form(form), checked_components(components), missing == "impute", random_state)
     data = labelled(source, target, id_column)
     train, test = split_rows(data.labels, test_size, random_state)
+    check_training(data.labels[train])
+    check_enough(data.labels[train], settings[1])
     model, notes = fitted_to(data, train, *settings, progress)
     tested = tested_on(model, data, train, test) if len(test) else {}
     if refit and len(test):
@@ -122,7 +134,7 @@ def fit_table(
     model.record["source"] |= {"train_rows": len(train)}
     model.record["warnings"] += advice(data, train, test, notes)
     model.record["seconds"] = perf_counter() - start
-    model.record = plain(model.record)
+    model.record = json_value(model.record)
     return model
 
 
@@ -135,14 +147,28 @@ def checked_components(components: int | str) -> int | str:
     except ValueError:
         number = 0
     if number < 1:
-        raise TableError(f"components must be 'auto' or a positive integer, got {components!r}.")
+        raise SettingError("components", f"must be auto or a positive integer, got {components!r}.")
     return number
+
+
+def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
+    """Refuse more components than any class has rows to learn from.
+
+    Classes with fewer get as many components as they have rows, with a warning.
+    """
+    largest = int(np.unique(labels, return_counts=True)[1].max())
+    if components != "auto" and int(components) > largest:
+        raise SettingError(
+            "components",
+            f"must be at most {largest:,}, the rows to learn from of the largest class, got "
+            f"{components:,}; 3 are many already.",
+        )
 
 
 def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
     """The rows of a table that have a label."""
     keep = (target, id_column) if id_column else (target,)
-    frame, name = read_table(source, keep)
+    frame, name, short_rows = whole_table(source, keep)
     series = named_column(frame, target, "target")
     if id_column is not None:
         named_column(frame, id_column, "id")
@@ -151,7 +177,8 @@ def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
     if not len(frame):
         raise TableError(f"{name} has a header but no rows.")
     labels, rows = labels_and_rows(series)
-    return Labelled(name, frame[rows], labels, rows, len(frame), target, id_column)
+    n_rows = len(frame)
+    return Labelled(name, frame[rows], labels, rows, n_rows, target, id_column, short_rows)
 
 
 def fitted_to(
@@ -164,7 +191,9 @@ def fitted_to(
     progress: Progress | None,
 ) -> tuple[TableModel, list[ColumnNote]]:
     """A model learned from some of the rows, and what became of the columns."""
-    inputs, notes = chosen_columns(data.frame, train, data.others, allow_missing=allow_missing)
+    inputs, notes = chosen_columns(
+        data.frame, train, data.others, allow_missing=allow_missing, rows=data.rows
+    )
     X = features(inputs, data, train)
     labels = data.labels[train]
     classifier, forms, said = learned(
@@ -172,6 +201,8 @@ def fitted_to(
     )
     record = learning_record(classifier, forms[0]["form"])
     record |= {"forms": forms, "warnings": said}
+    if isinstance(classifier, KernelSDGMClassifier):  # as all rows of files, they count from 1
+        record["relevance_rows"] = data.rows[train][classifier.relevance_] + 1
     record["source"] = source_record(
         data.name, data.n_rows, data.labels, [note.as_dict() for note in notes]
     )
@@ -198,7 +229,7 @@ def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray
     inputs = typed(model.inputs, data.frame)
     X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
     train_codes, codes = (codes_among(data.labels[rows], model.classes) for rows in (train, test))
-    P = unnamed(model.classifier.predict_proba, X_test)
+    P = model.proba_of(X_test)
     held_out = measured(P, codes, model.classes, inputs[test], data.rows[test])
     shares = np.bincount(train_codes, minlength=len(model.classes)) / len(train)
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -211,7 +242,10 @@ def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray
     }
     return {
         "held_out": held_out.as_dict(),
-        "baselines": [{"name": name, **scores(P, codes)} for name, P in baselines.items()],
+        "baselines": [
+            {"name": name, **scores(Q, codes), **lead(losses(P, codes), losses(Q, codes))}
+            for name, Q in baselines.items()
+        ],
     }
 
 
@@ -222,6 +256,8 @@ def advice(
     said = []
     if data.n_rows > len(data.labels):
         said.append(f"{counted(data.n_rows - len(data.labels), 'row')} without a label left out.")
+    if data.short_rows:
+        said.append(short_rows_sentence(data.short_rows))
     classes, counts = np.unique(data.labels[train], return_counts=True)
     for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
         if count < FEW_TO_LEARN:

@@ -16,7 +16,7 @@ from sdgm.estimators.automatic import FAITHFUL, MAX_ROWS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
-from sdgm.tables.errors import TableError, polars
+from sdgm.tables.errors import SettingError, polars
 
 # mean divergence in nats from the dense model, and so log loss, that is worth a larger model
 WORTH_IT = 2.0 * FAITHFUL
@@ -34,7 +34,7 @@ class Form(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Form:
         known = ", ".join(map(str, cls))
-        raise TableError(f"form must be one of {known}, got {value!r}.")
+        raise SettingError("form", f"must be one of {known}, got {value!r}.")
 
 
 class Iterations:
@@ -104,7 +104,8 @@ def learned(
         fitted.append(classifier)
         said.append([str(warning.message) for warning in caught])
         tried.append(summary(each, classifier, perf_counter() - start))
-        if (tried[-1]["divergence"] or np.inf) <= WORTH_IT:
+        divergence = tried[-1]["divergence"]
+        if divergence is not None and divergence <= WORTH_IT:
             break  # the other form could not be worth more
     best = better(tried)
     tried.insert(0, tried.pop(best))

@@ -55,7 +55,8 @@ class Number:
             if missing.any():
                 raise ValueError(
                     f"Column {self.name!r} has {missing.sum()} missing values, the first in row "
-                    f"{np.flatnonzero(missing)[0]}, but had none in training; fill them in first."
+                    f"{np.flatnonzero(missing)[0] + 1}, but had none in training; fill them in "
+                    "first."
                 )
             return values[:, None]
         filled = np.where(missing, self.fill, values)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.tables.errors import TableError, counted, did_you_mean, listed, polars, quoted
-from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+from sdgm.phrases import counted
+from sdgm.tables.errors import SettingError, TableError, did_you_mean, listed, polars, quoted
+from sdgm.tables.inputs import UNKNOWN
+from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, nameless
 
 # more classes than this, with fewer rows each than that, are a quantity or names of the rows
 MANY_CLASSES = 20
 FEW_ROWS = 5
 MISSING = -2
-UNKNOWN = -1
 
 
 def named_column(frame: Any, name: str, what: str) -> Any:
@@ -45,6 +46,8 @@ def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
         present = values.drop_nulls()
         if len(present) and present.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
             values = values.cast(pl.Int64)
+        elif are_booleans(present) and present.n_unique() > 2:  # True beside true
+            values = values.str.to_lowercase() == "true"
     rows = values.is_not_null().arg_true().to_numpy().astype(np.intp)
     labels = values.drop_nulls().to_numpy()
     if values.dtype == pl.String:
@@ -69,6 +72,16 @@ def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
             f"Column {quoted(name)} has {counted(len(classes), 'distinct value')} in "
             f"{counted(len(labels), 'row')}, such as {listed(classes[:3])}: a quantity or a name, "
             "not a class; put it into a few ranges, or choose another target."
+        )
+
+
+def check_training(labels: np.ndarray[Any, Any]) -> None:
+    """Refuse rows to learn from of which no two classes have a second one."""
+    _, counts = np.unique(labels, return_counts=True)
+    if (counts >= 2).sum() < 2:
+        raise TableError(
+            f"There is next to nothing to learn from: {counted(len(labels), 'row')}, and fewer "
+            "than two classes with at least two; add rows, or hold out fewer."
         )
 
 
@@ -112,8 +125,8 @@ def split_rows(
     A class of one row is learned from.
     """
     if not 0.0 <= test_size < 1.0:
-        raise TableError(
-            f"test_size must be at least 0 and below 1, got {test_size}; 0.25 is usual."
+        raise SettingError(
+            "test_size", f"must be at least 0 and below 1, got {test_size}; 0.25 is usual."
         )
     rng = np.random.default_rng(random_state)
     held_out = np.zeros(len(labels), dtype=bool)

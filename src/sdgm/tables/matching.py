@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray
-from sdgm.tables.errors import TableError, counted, did_you_mean, listed, polars, quoted
+from sdgm._typing import FloatArray, IntArray
+from sdgm.phrases import counted
+from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
 
@@ -86,11 +87,12 @@ def names(column: Category, series: Any) -> Any:
     return as_texts(series)
 
 
-def check_finite(name: str, values: Any, first_row: int) -> None:
-    """Refuse infinite values."""
+def check_finite(name: str, values: Any, first_row: int = 0, rows: IntArray | None = None) -> None:
+    """Refuse infinite values; ``rows`` says where in the file they are, if not one by one."""
     infinite = values.is_infinite()
     if infinite.any():
         row = int(infinite.arg_true()[0])
+        row = row if rows is None else int(rows[row])
         raise TableError(
             f"Column {quoted(name)} has an infinite value in row {first_row + row + 1:,}; write a "
             "number, or nothing where it is missing."

@@ -72,15 +72,23 @@ class TableModel:
 
     def predict_proba(self, frame: Any) -> FloatArray:
         """Class probabilities of each row of a polars frame: (N, C)."""
-        return unnamed(self.classifier.predict_proba, self.features(frame))
+        return self.proba_of(self.features(frame))
 
     def predict_std(self, frame: Any) -> FloatArray:
         """Standard deviations of the probabilities over the posterior of the weights: (N, C)."""
+        return self.std_of(self.features(frame))
+
+    def proba_of(self, X: FloatArray) -> FloatArray:
+        """Class probabilities of features (N, D) as `features` makes them: (N, C)."""
+        return unnamed(self.classifier.predict_proba, X)
+
+    def std_of(self, X: FloatArray) -> FloatArray:
+        """Standard deviations of the probabilities of features (N, D): (N, C)."""
 
         def std(X: FloatArray) -> Any:
             return self.classifier.predict_proba_averaged(X, return_std=True)[1]
 
-        return unnamed(std, self.features(frame))
+        return unnamed(std, X)
 
     def _repr_html_(self) -> str:
         from sdgm.report import summary_html

@@ -12,9 +12,9 @@ from sdgm.tables.errors import TableError, polars, quoted
 from sdgm.tables.inputs import Number
 from sdgm.tables.labels import named_column
 from sdgm.tables.matching import check_columns, encoded, typed
-from sdgm.tables.model import TableModel, unnamed
+from sdgm.tables.model import TableModel
 from sdgm.tables.reading import Table, opened
-from sdgm.tables.writing import output_suffix, written
+from sdgm.tables.writing import output_suffix, refuse_input, written
 
 # told how many rows were predicted, and how many bytes of the file were read, where known
 Progress = Callable[[int, int | None], None]
@@ -34,6 +34,8 @@ class Predicted:
     lacks_id : bool
         Whether the table has no id column although the model's had one.
     seconds : float
+    short_rows : int
+        Rows of a text file that end before the last of the columns that are read.
     """
 
     rows: int
@@ -41,6 +43,7 @@ class Predicted:
     ignored: tuple[str, ...]
     lacks_id: bool
     seconds: float
+    short_rows: int = 0
 
 
 def predict_table(
@@ -96,6 +99,7 @@ def predict_table(
     """
     start = perf_counter()
     output_suffix(output)
+    refuse_input(output, source)
     with opened(source) as table:
         wanted_id = id_column or model.id_column
         keeps_id = wanted_id in table.columns
@@ -113,7 +117,8 @@ def predict_table(
                     progress(n_rows, getattr(table, "bytes_read", None))
         ignored = unheard_of(model, table.columns, kept)
         lacks_id = wanted_id is not None and not keeps_id
-    return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start)
+        short = getattr(table, "short_rows", 0)
+    return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start, short)
 
 
 def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool) -> tuple[str, ...]:
@@ -134,7 +139,8 @@ def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool)
 def unheard_of(model: TableModel, columns: Sequence[str], kept: str | None) -> tuple[str, ...]:
     """Columns that were not there in training."""
     known = {column.name for column in model.inputs} | {model.target, model.id_column, kept}
-    known |= {column["name"] for column in model.record.get("source", {}).get("columns", [])}
+    source = model.record.get("source") or {}
+    known |= {column.get("name") for column in source.get("columns") or []}
     return tuple(name for name in columns if name not in known)
 
 
@@ -173,13 +179,11 @@ def predicted(
     """Predictions for some rows."""
     pl = polars()
     X = encoded(model.inputs, typed(model.inputs, chunk, first_row))
-    P = unnamed(model.classifier.predict_proba, X)
+    P = model.proba_of(X)
     labels = pl.Series(model.classes.tolist()).gather(P.argmax(axis=1))
     columns = [labels] if kept is None else [chunk.get_column(kept), labels]
     if proba:
         columns += [pl.Series(values) for values in P.T]
     if std:
-        method = model.classifier.predict_proba_averaged
-        S = unnamed(lambda rows: method(rows, return_std=True)[1], X)
-        columns += [pl.Series(values) for values in S.T]
+        columns += [pl.Series(values) for values in model.std_of(X).T]
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])

@@ -8,13 +8,13 @@ import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
 from sdgm.tables.errors import TableError, listed, polars
-from sdgm.tables.values import as_numbers, with_decimal_points
+from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
 # rows of a chunk of a table that is no text
@@ -138,24 +138,45 @@ def from_arrays(stream: Any, name: str) -> Frame:
     return Frame(pl.DataFrame(columns), name)
 
 
-def read_table(source: Any, keep: Collection[str] = ()) -> tuple[Any, str]:
-    """A whole table as a polars frame, and its name; text files have columns of text.
+class Whole(NamedTuple):
+    """A table in memory.
 
-    Where columns are separated by semicolons, columns of numbers with decimal commas get points,
-    except those to keep.
+    Attributes
+    ----------
+    frame : polars.DataFrame
+    name : str
+    short_rows : int
+        Rows of a text file that end before the last column.
+    """
+
+    frame: Any
+    name: str
+    short_rows: int
+
+
+def read_table(source: Any, keep: Collection[str] = ()) -> tuple[Any, str]:
+    """A whole table as a polars frame, and its name; see `whole_table`."""
+    return whole_table(source, keep)[:2]
+
+
+def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
+    """A whole table as a polars frame; text files have columns of text.
+
+    Where columns are separated by other than commas, columns of numbers with decimal commas get
+    points, except those to keep.
     """
     pl = polars()
     with opened(source) as table:
         chunks = list(table.chunks(table.columns))
         empty = pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
         frame = pl.concat(chunks) if chunks else empty
-        if getattr(table, "separator", "") == ";":
+        if isinstance(table, DelimitedText):
             columns = [frame.get_column(name) for name in table.columns if name not in keep]
-            frame = frame.with_columns(map(with_points_if_numbers, columns))
-        return frame, table.name
+            frame = frame.with_columns(with_points_if_numbers(table, each) for each in columns)
+        return Whole(frame, table.name, getattr(table, "short_rows", 0))
 
 
-def with_points_if_numbers(texts: Any) -> Any:
+def with_points_if_numbers(table: DelimitedText, texts: Any) -> Any:
     """The column with decimal points, if all that differ are numbers with decimal commas."""
-    mended = with_decimal_points(texts)
-    return texts if as_numbers(mended)[1].any() else mended
+    mended = table.with_points(texts)
+    return texts if mended is texts or as_numbers(mended)[1].any() else mended

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -67,16 +66,3 @@ def source_record(
         "class_counts": class_counts(labels),
         "columns": list(columns),
     }
-
-
-def plain(value: Any) -> Any:
-    """JSON values: no arrays, no numpy numbers, null for what is not finite."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

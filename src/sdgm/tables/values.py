@@ -10,6 +10,22 @@ from sdgm.tables.errors import polars
 MISSING_NAMES = ("", "na", "n/a", "#n/a", "nan", "null", "?")
 # and which among numbers can mean nothing else
 MISSING_NUMBERS = (*MISSING_NAMES, "none", "missing", "-", "--", ".")
+DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
+THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+BOOLEANS = ("true", "false")
+# how numbers are written that are no plain ones: what makes it so, and what is then a number
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+WRITTEN = {
+    "points between thousands": (r"\d\.\d{3}[.,]", r"[+-]?\d{1,3}(\.\d{3})*(,\d+)?"),
+    "commas between thousands": (r"\d,\d{3}", r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?"),
+    "gaps between thousands": (r"\d[\s'\u2019]\d{3}", r"[+-]?\d{1,3}([\s'\u2019]\d{3})*([.,]\d+)?"),
+    "decimal commas": (r",", r"[+-]?\d*,\d+"),
+    "a currency": (
+        r"\p{Sc}|[A-Z]{3}\s",
+        r"[+-]?(\p{Sc}|[A-Z]{3}\s)\s?[+-]?[\d.,]*\d|[+-]?[\d.,]*\d\s?\p{Sc}",
+    ),
+    "a unit": (r"[^\d\s.,;:/_-]", rf"{NUMBER}\s?[^\d\s.,;:/_-]{{1,6}}"),
+}
 
 
 def kind_of(series: Any) -> str:
@@ -49,10 +65,37 @@ def as_numbers(series: Any) -> tuple[Any, Any]:
     odd = numbers.is_null() & texts.is_not_null()
     if odd.any():
         odd &= ~texts.str.to_lowercase().is_in(MISSING_NUMBERS).fill_null(True)
-    return numbers.fill_nan(None), odd
+    numbers = numbers.fill_nan(None)
+    if are_booleans(texts.filter(odd)) and ((numbers == 0.0) | (numbers == 1.0)).all():
+        is_true = texts.str.to_lowercase() == "true"
+        numbers = numbers.set(odd & is_true, 1.0).set(odd & ~is_true, 0.0)
+        odd = pl.repeat(False, len(series), eager=True)
+    return numbers, odd
+
+
+def are_booleans(texts: Any) -> bool:
+    """Whether all texts say true or false, in any case."""
+    return bool(len(texts) and texts.str.to_lowercase().is_in(BOOLEANS).all())
+
+
+def way_of_writing(texts: Any, most: float) -> str | None:
+    """What is odd about texts if they are numbers, or nearly all of them are."""
+    texts = nameless(texts).str.strip_chars()
+    plain = texts.cast(polars().Float64, strict=False).is_not_null()
+    for what, (sign, pattern) in WRITTEN.items():
+        written = texts.str.contains(f"^(?:{pattern})$")
+        if (written | plain).mean() > most and texts.filter(written).str.contains(sign).any():
+            return what
+    return None
 
 
 def with_decimal_points(series: Any) -> Any:
     """Texts such as 1,5 as 1.5; others as they are."""
-    pattern = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
-    return nameless(series).str.replace(pattern, "$1.$2").alias(series.name)
+    return nameless(series).str.replace(DECIMAL_COMMA, "$1.$2").alias(series.name)
+
+
+def may_be_thousands(series: Any) -> bool:
+    """Whether all commas could stand between thousands, as in 1,234."""
+    texts = nameless(series).str.strip_chars()
+    texts = texts.filter(texts.str.contains(",", literal=True).fill_null(False))
+    return bool(len(texts) and texts.str.contains(THOUSANDS).all())

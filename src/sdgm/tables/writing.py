@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
-import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
+from sdgm.atomic import replacing
 from sdgm.tables.errors import TableError, polars
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -32,31 +31,31 @@ def check_writable(path: Path) -> None:
         raise TableError(f"Cannot write {str(path)!r}: its folder is read-only.")
 
 
+def check_output(path: Path, suffixes: Sequence[str], *inputs: Any) -> None:
+    """Refuse a file of another suffix, one that is read, and one that cannot be written."""
+    is_device = path.exists() and not path.is_file() and not path.is_dir()
+    if path.suffix not in suffixes and not is_device and not path.is_dir():
+        raise TableError(
+            f"{str(path)!r} does not end in {suffixes[0]}; name it {path.stem + suffixes[0]!r}."
+        )
+    refuse_input(path, *inputs)
+    check_writable(path)
+
+
+def refuse_input(output: str | Path, *inputs: Any) -> None:
+    """Refuse to write over a file that is read, under any of its names."""
+    for source in inputs:
+        if not isinstance(source, str | Path) or "-" in (str(source), str(output)):
+            continue
+        if Path(source).is_file() and os.path.exists(output) and os.path.samefile(source, output):
+            raise TableError(
+                f"{str(output)!r} is what is read, and would be lost; name another file to write."
+            )
+
+
 def is_read_only(path: Path) -> bool:
     """Whether a file or folder is not to be written to, even by those who could."""
     return not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK))
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of the old one once all went well."""
-    check_writable(path)
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe
-        with path.open("wb") as file:
-            yield file
-        return
-    path = path.resolve()
-    temporary = path.parent / f".sdgm-{token_hex(8)}"  # its name may be as long as names can be
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:  # an interrupt too
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def output_suffix(output: str | Path) -> str:
@@ -82,7 +81,8 @@ def written(output: str | Path) -> Iterator[Write]:
         yield text_writer(sys.stdout.buffer, suffix)
         sys.stdout.buffer.flush()
         return
-    with replacing(Path(output)) as file:
+    check_writable(Path(output))
+    with replacing(output) as file:
         if suffix == ".parquet":
             with parquet_writer(file) as write:
                 yield write

@@ -13,7 +13,6 @@ from sdgm.words.description import (
     TermDescription,
     VectorDescription,
 )
-from sdgm.words.text import shown
 
 __all__ = [
     "ClassDescription",
@@ -24,5 +23,4 @@ __all__ = [
     "TermDescription",
     "VectorDescription",
     "describe",
-    "shown",
 ]

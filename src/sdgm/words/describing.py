@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import standardized_form
+from sdgm.json_values import json_value
 from sdgm.portable import classifier_and_inputs
 from sdgm.tables.inputs import Category, Input, feature_names
 from sdgm.words.description import (
@@ -64,6 +65,7 @@ def describe(model: Any) -> Description:
         for i in range(D)
     )
     used_inputs = _of_inputs(inputs, used)
+    rows = None if kernel is None else table_rows(model)
     return Description(
         estimator=type(classifier).__name__,
         form="primal" if kernel is None else "dual",
@@ -78,10 +80,11 @@ def describe(model: Any) -> Description:
         features=features,
         standardized=bool(np.any(center != 0.0) or np.any(scale != 1.0)),
         kernel=kernel,
-        vectors=() if kernel is None else _vectors(classifier, inputs),
+        vectors=() if kernel is None else _vectors(classifier, inputs, rows),
         n_weights=int(classifier.n_active_weights_),
         n_initial_weights=int(classifier.n_initial_weights_),
-        chosen=_plain(classifier.chosen_),
+        chosen=json_value(classifier.chosen_),
+        rows_from=0 if rows is None else 1,
     )
 
 
@@ -183,8 +186,10 @@ def _kernel_formula(classifier: BaseSDGM) -> str | None:
             return f"k(x, v) by {name}"
 
 
-def _vectors(classifier: Any, inputs: tuple[Input, ...]) -> tuple[VectorDescription, ...]:
-    rows, values = classifier.relevance_, classifier.relevance_vectors_
+def _vectors(
+    classifier: Any, inputs: tuple[Input, ...], rows: list[int] | None
+) -> tuple[VectorDescription, ...]:
+    values = classifier.relevance_vectors_
     return tuple(
         VectorDescription(
             name=f"v{h + 1}",
@@ -192,8 +197,14 @@ def _vectors(classifier: Any, inputs: tuple[Input, ...]) -> tuple[VectorDescript
             values={} if values is None else _decoded(inputs, values[h]),
             weights=tuple(classifier.coef_[:, h].tolist()),
         )
-        for h, row in enumerate(rows)
+        for h, row in enumerate(classifier.relevance_ if rows is None else rows)
     )
+
+
+def table_rows(model: Any) -> list[int] | None:
+    """Rows of the user's table that are relevance vectors, from 1; None where it is not known."""
+    rows: list[int] | None = getattr(model, "record", {}).get("relevance_rows")
+    return rows if rows is not None and len(rows) == len(model.classifier.relevance_) else None
 
 
 def _decoded(inputs: tuple[Input, ...], features: FloatArray) -> dict[str, Any]:
@@ -239,16 +250,3 @@ def _gaussian(classifier: BaseSDGM, k: int, names: tuple[str, ...]) -> GaussianD
             tuple(row) for row in (covariance / deviation / deviation[:, None]).tolist()
         ),
     )
-
-
-def _plain(value: Any) -> Any:
-    """A setting as a value of JSON."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return getattr(value, "__name__", repr(value))

@@ -108,7 +108,8 @@ class VectorDescription:
     name : str
         ``v1``, ``v2``, ..., as the terms call it.
     row : int
-        Index of the training row.
+        The row of the table that it was, counted from 1; where that is not known, the index of the
+        training row, from 0. `Description.rows_from` says which.
     values : dict
         Its values by column, as the user had them: numbers, names of levels, None for a missing
         one and for a level that the model does not know. Empty for a kernel that was handed in as
@@ -146,6 +147,9 @@ class Description:
         Weights that are left, and before learning.
     chosen : dict
         Settings that were chosen from the training rows.
+    rows_from : {0, 1}
+        How rows of relevance vectors are counted: from 1 as in the user's table, or from 0 among
+        the training rows.
     """
 
     estimator: str
@@ -161,6 +165,7 @@ class Description:
     n_weights: int
     n_initial_weights: int
     chosen: dict[str, Any]
+    rows_from: int = 0
 
     @property
     def n_modes(self) -> int:

@@ -7,6 +7,7 @@ from functools import partial
 from math import floor, log10
 from typing import Any
 
+from sdgm.phrases import counted, shown
 from sdgm.words.description import (
     ClassDescription,
     Description,
@@ -15,8 +16,6 @@ from sdgm.words.description import (
     TermDescription,
 )
 
-# characters of a name before it is shortened
-LONGEST_NAME = 48
 # inputs of a Gaussian, rows of a table and correlations before the rest is counted only
 MOST_LISTED = 12
 # digits after the point before a number is written with an exponent
@@ -26,46 +25,20 @@ SMALLEST_CORRELATION = 0.005
 INDENT = "    "
 
 
-def shown(name: Any, *, ascii: bool = False, longest: int = LONGEST_NAME) -> str:
-    r"""A name on one line: control characters as escapes, shortened if very long, a blank quoted.
+def text(
+    description: Description, width: int, *, ascii: bool, most: int | None = MOST_LISTED
+) -> str:
+    """All there is to say, in lines of at most ``width`` characters where names allow.
 
-    Parameters
-    ----------
-    name : object
-        What ``str`` makes of it is shown.
-    ascii : bool
-        Whether to escape all that is not ASCII.
-    longest : int
-
-    Examples
-    --------
-    >>> print(shown("two\nlines"))
-    two\nlines
+    Tables and lists end after ``most`` rows, and the rest is counted; None is for all of them.
     """
-    text = str(name)
-    if not text.strip(" "):
-        text = f"'{text}'"
-    # escapes can only make it longer, and the end of a long one is not needed
-    escaped = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in text[: longest + 1]
-    )
-    if ascii:
-        escaped = escaped.encode("ascii", "backslashreplace").decode("ascii")
-    if len(escaped) <= longest:
-        return escaped
-    return escaped[: longest - 3] + "..."
-
-
-def text(description: Description, width: int, *, ascii: bool) -> str:
-    """All there is to say, in lines of at most ``width`` characters where names allow."""
     name = partial(shown, ascii=ascii)
     blocks = [
         _head(description, width, name),
         _formula(description, width),
-        *(_class(each, width, name, ascii) for each in description.classes),
-        _vectors(description, width, name),
-        _scales(description, width, name),
+        *(_class(each, width, name, ascii, most) for each in description.classes),
+        _vectors(description, width, name, most),
+        _scales(description, width, name, most),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -73,10 +46,10 @@ def text(description: Description, width: int, *, ascii: bool) -> str:
 def _head(description: Description, width: int, name: Any) -> list[str]:
     form = "original form" if description.form == "primal" else "dual form"
     removed = description.n_initial_weights - description.n_weights
-    modes = _count(description.n_modes, "mode")
-    left = f"{_count(description.n_weights, 'weight')} in {modes}"
+    modes = counted(description.n_modes, "mode")
+    left = f"{counted(description.n_weights, 'weight')} in {modes}"
     if removed > 0:
-        left += f": removed {removed} of {description.n_initial_weights} weights"
+        left += f": removed {removed:,} of {description.n_initial_weights:,} weights"
     labels = [name(each.label) for each in description.classes]
     of_target = "" if description.target is None else f" of {name(description.target)}"
     lines = [
@@ -118,13 +91,17 @@ def _formula(description: Description, width: int) -> list[str]:
     return [line for each in lines for line in _wrapped(each, width)]
 
 
-def _class(each: ClassDescription, width: int, name: Any, ascii: bool) -> list[str]:
+def _class(
+    each: ClassDescription, width: int, name: Any, ascii: bool, most: int | None
+) -> list[str]:
     lines: list[str] = []
     for mode in each.modes:
-        start = f"class {name(each.label)}, mode {mode.number} (share {mode.mixture_weight:.2g}): "
+        start = (
+            f"class {name(each.label)}, mode {mode.number} (share {_share(mode.mixture_weight)}): "
+        )
         lines += _sum(start, mode, width, name, ascii)
         if mode.gaussian is not None:
-            lines += _gaussian(mode.gaussian, width, name)
+            lines += _gaussian(mode.gaussian, width, name, most)
     return lines
 
 
@@ -160,7 +137,7 @@ def _with_digits(weight: float, std: float | None) -> tuple[str, str | None]:
     return f"{weight:.{decimals}f}", f"{std:.{decimals}f}"
 
 
-def _gaussian(gaussian: GaussianDescription, width: int, name: Any) -> list[str]:
+def _gaussian(gaussian: GaussianDescription, width: int, name: Any, most: int | None) -> list[str]:
     names = [name(each) for each in gaussian.features]
     items = [
         f"{each} {mean:.4g} (deviation {std:.3g})"
@@ -173,14 +150,14 @@ def _gaussian(gaussian: GaussianDescription, width: int, name: Any) -> list[str]
         if abs(r) >= SMALLEST_CORRELATION
     ]
     pairs.sort(key=lambda pair: -pair[0])
-    lines = _filled(f"{INDENT}Gaussian with mean ", _first(items), width, deeper=True)
+    lines = _filled(f"{INDENT}Gaussian with mean ", _first(items, most), width, deeper=True)
     if pairs:
-        text = _first([pair[1] for pair in pairs])
+        text = _first([pair[1] for pair in pairs], most)
         lines += _filled(f"{INDENT}correlation of ", text, width, deeper=True)
     return lines
 
 
-def _vectors(description: Description, width: int, name: Any) -> list[str]:
+def _vectors(description: Description, width: int, name: Any, most: int | None) -> list[str]:
     """A table of the relevance vectors, with as many columns as fit."""
     if not description.vectors:
         return []
@@ -190,28 +167,32 @@ def _vectors(description: Description, width: int, name: Any) -> list[str]:
     rows = [
         [
             each.name,
-            str(each.row),
+            f"{each.row:,}",
             *(shorter("-" if value is None else _number(value)) for value in each.values.values()),
         ]
         for each in description.vectors
     ]
-    caption = _wrapped("relevance vectors, in the units of the table", width)
-    return [*caption, *_table([header, *rows], width)]
+    caption = "relevance vectors, in the units of the table; "
+    caption += "rows of the table" if description.rows_from else "training rows"
+    caption += f" are counted from {description.rows_from}"
+    return [*_wrapped(caption, width), *_table([header, *rows], width, most)]
 
 
-def _scales(description: Description, width: int, name: Any) -> list[str]:
+def _scales(description: Description, width: int, name: Any, most: int | None) -> list[str]:
     """What standardised means."""
     used = [each for each in description.features if each.used]
     if not description.standardized or not used:
         return []
     rows = [[name(each.name), f"{each.center:.5g}", f"{each.scale:.4g}"] for each in used]
     caption = _wrapped("standardised inputs are (x - center) / scale", width)
-    return [*caption, *_table([["", "center", "scale"], *rows], width)]
+    return [*caption, *_table([["", "center", "scale"], *rows], width, most)]
 
 
-def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+def _table(rows: Sequence[Sequence[str]], width: int, most: int | None) -> list[str]:
     """Right-aligned columns after the first, as many as fit; what was left out is counted."""
-    kept, n_rows = list(rows[: MOST_LISTED + 1]), len(rows) - 1
+    n_rows = len(rows) - 1
+    n_kept = n_rows if most is None else min(most, n_rows)
+    kept = list(rows[: n_kept + 1])
     widths = [max(len(row[i]) for row in kept) for i in range(len(kept[0]))]
     n_columns, total = 1, len(INDENT) + widths[0]
     while n_columns < len(widths) and total + 2 + widths[n_columns] <= width:
@@ -223,18 +204,18 @@ def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
         cells += [row[i].rjust(widths[i]) for i in range(1, n_columns)]
         lines.append((INDENT + "  ".join(cells)).rstrip())
     left_out = []
-    if n_rows > MOST_LISTED:
-        left_out.append(_count(n_rows - MOST_LISTED, "row"))
+    if n_rows > n_kept:
+        left_out.append(counted(n_rows - n_kept, "row"))
     if n_columns < len(widths):
-        left_out.append(_count(len(widths) - n_columns, "column"))
+        left_out.append(counted(len(widths) - n_columns, "column"))
     return lines + ([f"{INDENT}and {' and '.join(left_out)} more"] if left_out else [])
 
 
-def _first(items: list[str]) -> list[str]:
+def _first(items: list[str], most: int | None) -> list[str]:
     """The first items, and how many there are more."""
-    if len(items) <= MOST_LISTED:
+    if most is None or len(items) <= most:
         return items
-    return [*items[:MOST_LISTED], f"and {len(items) - MOST_LISTED} more"]
+    return [*items[:most], f"and {len(items) - most} more"]
 
 
 def _filled(
@@ -264,12 +245,13 @@ def _lines(line: str, parts: Iterable[str], width: int, indent: str) -> Iterator
     yield line
 
 
+def _share(share: float) -> str:
+    """Two decimals, so that shares line up; more where they would say nothing."""
+    return f"{share:.2f}" if share >= 0.005 or share == 0.0 else f"{share:.1g}"
+
+
 def _number(value: Any) -> Any:
     """Four digits of a number that is not whole."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return value
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sdgm.atomic import replacing
 from sdgm.experiments.deep.distributed import Ranks, data_parallel
 from sdgm.experiments.deep.images import Images
 from sdgm.experiments.deep.networks import Classifier
@@ -327,14 +327,7 @@ def write_log(path: Path, rows: list[Row]) -> None:
 
 @contextmanager
 def replaced(path: Path, *, text: bool = False) -> Iterator[Any]:
-    """A file to write that takes the place of another when it is whole and on the disk."""
+    """As `sdgm.atomic.replacing`, in a folder that is made where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(beside, "w" if text else "wb", newline="" if text else None) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path, text=text) as file:
+        yield file

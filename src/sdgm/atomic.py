@@ -1,0 +1,88 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[Any]:
+    """A file to write to, which takes the place of the old one once all went well.
+
+    It is written beside the old one, brought to the disk, and then renamed: whatever happens
+    meanwhile, an interrupt or a loss of power, one of the two is there as a whole. A link stays a
+    link, and the file that it points to is replaced. Devices and pipes are written to directly.
+
+    Parameters
+    ----------
+    path : path
+        In a folder that exists.
+    text : bool, default=False
+        Whether it is written as UTF-8, with line ends as they are, and not as bytes.
+
+    Yields
+    ------
+    file : open file
+
+    Raises
+    ------
+    OSError
+        In the words of the system, with the name of ``path``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "note.txt")
+    ...     with replacing(path) as file:
+    ...         n_written = file.write(b"whole")
+    ...         there = path.exists()
+    ...     path.read_bytes(), there
+    (b'whole', False)
+    """
+    target = Path(os.path.realpath(path))
+    how: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
+    temporary = target.with_name(f".sdgm-{token_hex(8)}")  # names can be as long as they may be
+    try:
+        if is_direct(target):
+            with open(target, "w" if text else "wb", **how) as file:
+                yield file
+            return
+        try:
+            # created with the permissions that the user's mask leaves
+            with open(temporary, "x" if text else "xb", **how) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:  # an interrupt too
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        ours = error.filename is None or str(error.filename) in (str(temporary), str(target))
+        if error.errno is None or not ours:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def is_direct(target: Path) -> bool:
+    """Whether a path is written to as it is, because it is no file; folders are opened in vain."""
+    return target.exists() and not stat.S_ISREG(target.stat().st_mode)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name last through a loss of power, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
