@@ -159,7 +159,8 @@ def settle_r_and_w(
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
     many_steps = MANY_STEPS if to_mode or rows.has_start else 0
-    blocks = uses_blocks(len(rows), whitening, options)
+    sizes = np.diff(whitening.starts).astype(np.float64)
+    blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
@@ -182,18 +183,25 @@ def settle_r_and_w(
     return mode, total_steps
 
 
-def uses_blocks(n_rows: int, whitening: Whitening, options: Options) -> bool:
-    """Whether the diagonal blocks of Newton's matrix are to do in place of the whole."""
-    if options.solver is not Solver.AUTO:
+def uses_blocks(n_rows: int, sizes: FloatArray, rank: int, options: Options) -> bool:
+    """Whether the diagonal blocks of Newton's matrix are to do in place of the whole.
+
+    Parameters
+    ----------
+    n_rows : int
+    sizes : (K,) array
+        Coordinates of each component.
+    rank : int
+        Of the design.
+    options : Options
+    """
+    m = float(sizes.sum())
+    if options.solver is not Solver.AUTO or m <= FULL_COORDINATES:
         return options.solver is Solver.BLOCK
-    p, m = whitening.L.shape
-    if m <= FULL_COORDINATES:
-        return False
-    sizes = np.diff(whitening.starts).astype(np.float64)
-    work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * p * len(sizes)) + (sizes**3).sum()
+    work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * rank * len(sizes)) + (sizes**3).sum()
     work_of_rows = n_rows * (sizes @ sizes + n_rows * m) + float(n_rows) ** 3
-    work_of_all = n_rows * float(m) ** 2 + float(m) ** 3
-    return BLOCKS_PAY * work_of_blocks < min(work_of_all, work_of_rows)
+    work_of_all = n_rows * m**2 + m**3
+    return bool(BLOCKS_PAY * work_of_blocks < min(work_of_all, work_of_rows))
 
 
 def describe(

@@ -22,8 +22,8 @@ from sdgm.core.initialization import (
     initial_responsibilities,
     initial_state,
 )
-from sdgm.core.learning import Result, class_shares
-from sdgm.core.options import Options, Preset, preset_options, with_ridge_prior
+from sdgm.core.learning import Result, class_shares, uses_blocks
+from sdgm.core.options import Options, Preset, Solver, preset_options, with_ridge_prior
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
@@ -106,6 +106,7 @@ class BaseSDGM(
     verbose: int
     record_states: bool
     checkpoint: Any = None
+    solver: str = "auto"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -232,6 +233,7 @@ class BaseSDGM(
         if self.standardize is not None:
             boolean("standardize", self.standardize)
         options = preset_options(choice("preset", self.preset, Preset))
+        options = replace(options, solver=choice("solver", self.solver, Solver))
         if prior is Prior.RIDGE:
             options = with_ridge_prior(options, float(self.alpha))
         if self.max_iter is not None:
@@ -394,7 +396,7 @@ class BaseSDGM(
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         """Where the columns of the last fit's weights are now, -1 where they are gone."""
 
-    _smaller_newton_matrix = "use fewer components"
+    _smaller_newton_matrix = "fewer components"
 
     @property
     def _smaller_inputs(self) -> str:
@@ -402,12 +404,17 @@ class BaseSDGM(
 
     def _require_newton_memory(self, design: Design, n_components: IntArray) -> None:
         """Refuse a Newton matrix that does not fit; with few rows there is one per component."""
-        rank = min(design.Rt.shape)
-        size = float(n_components.sum()) * rank
+        rank, K = min(design.Rt.shape), int(n_components.sum())
+        size = float(K) * rank
+        if uses_blocks(len(design.Z), np.full(K, float(rank)), rank, self._options()):
+            need, remedy = size * rank, f"use {self._smaller_newton_matrix}"
+        else:
+            need = size * min(size, len(design.Z))
+            remedy = f"use {self._smaller_newton_matrix}, or solver='block'"
         require_memory(
-            NEWTON_COPIES * 8 * size * min(size, len(design.Z)),
-            f"The Newton matrix of {n_components.sum()} components x {rank} columns",
-            self._smaller_newton_matrix,
+            NEWTON_COPIES * 8 * need,
+            f"The Newton matrix of {K} components x {rank} columns",
+            remedy,
         )
 
     def _is_precomputed(self) -> bool:

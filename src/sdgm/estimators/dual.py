@@ -142,6 +142,11 @@ class KernelSDGMClassifier(BaseSDGM):
         File to keep what has been learned in, every few seconds. A fit that was killed and is
         started again with the same data and settings goes on from there, and ends with the same
         model; the file is removed then.
+    solver : {"auto", "full", "block"}, default="auto"
+        How Newton's matrix is dealt with: as a whole, or by its diagonal blocks, one per component,
+        and conjugate gradients, whose time and memory grow linearly with the components. The mode
+        is the same; the evidence, and with it which weights leave, is approximate. "auto" takes
+        the blocks where the whole would be several times the work.
 
     Attributes
     ----------
@@ -230,6 +235,7 @@ class KernelSDGMClassifier(BaseSDGM):
         verbose: int = 0,
         record_states: bool = False,
         checkpoint: Any = None,
+        solver: str = "auto",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -254,6 +260,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.verbose = verbose
         self.record_states = record_states
         self.checkpoint = checkpoint
+        self.solver = solver
 
     def _options(self) -> Options:
         boolean("shared_vectors", self.shared_vectors)

@@ -49,7 +49,7 @@ class Journal:
     finished : list of Result
         Of the runs that ended.
     current : Result or None
-        Of the run at work, up to its last pass.
+        Of the run at work, up to its last pass but one.
     """
 
     path: Path
@@ -85,13 +85,17 @@ class Journal:
         if self.current is not None:
             state = self.current.state
         records = list(earlier)
+        last: Record | None = None
 
         def written(record: Record) -> bool | None:
-            assert record.state is not None
-            records.append(record)
-            self.current = Result(record.state, records, Stop.MAX_ITER)
-            if monotonic() - self.last_written >= WRITE_EVERY:
-                self.write()
+            nonlocal last
+            # whether learning ends with this pass is not known yet, but not with the one before
+            if last is not None and last.state is not None:
+                records.append(last)
+                self.current = Result(last.state, records, Stop.MAX_ITER)
+                if monotonic() - self.last_written >= WRITE_EVERY:
+                    self.write()
+            last = record
             return callback(record) if callback is not None else None
 
         result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
@@ -136,7 +140,7 @@ class Journal:
         if not path.exists():
             return cls(path, fingerprint)
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 about = json.loads(file["about"].tobytes())
                 if about["format"] != FORMAT:
                     raise ValueError(f"format {about['format']}")

@@ -85,12 +85,10 @@ class ManyRowsMixin:
         if sample_weight is not None or self.class_weight is not None:
             s = checked_sample_weight(sample_weight, y)
             s *= class_factors(self.class_weight, y, s)
-        self.classes_, codes = np.unique(
-            y[s > 0.0] if sample_weight is not None else y, return_inverse=True
-        )
-        if sample_weight is not None:
-            codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        codes = codes.astype(np.int32)
+        self.classes_ = np.unique(y if sample_weight is None else y[s > 0.0])
+        # labels that no row of positive weight has count for nothing, as any class
+        codes = np.searchsorted(self.classes_, y).astype(np.int32)
+        np.minimum(codes, len(self.classes_) - 1, out=codes)
         with in_threads() as n_threads:
             table = blocked_table(X, codes, s, n_threads=n_threads)
             return self._fit_table(table, options)

@@ -81,6 +81,11 @@ class SDGMClassifier(BaseSDGM):
         File to keep what has been learned in, every few seconds. A fit that was killed and is
         started again with the same data and settings goes on from there, and ends with the same
         model; the file is removed then.
+    solver : {"auto", "full", "block"}, default="auto"
+        How Newton's matrix is dealt with: as a whole, or by its diagonal blocks, one per component,
+        and conjugate gradients, whose time and memory grow linearly with the components. The mode
+        is the same; the evidence, and with it which weights leave, is approximate. "auto" takes
+        the blocks where the whole would be several times the work.
 
     Attributes
     ----------
@@ -161,6 +166,7 @@ class SDGMClassifier(BaseSDGM):
         verbose: int = 0,
         record_states: bool = False,
         checkpoint: Any = None,
+        solver: str = "auto",
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -181,6 +187,7 @@ class SDGMClassifier(BaseSDGM):
         self.verbose = verbose
         self.record_states = record_states
         self.checkpoint = checkpoint
+        self.solver = solver
 
     def _make_columns(self, problem: Problem) -> Columns:
         N, D = problem.X.shape
@@ -206,7 +213,7 @@ class SDGMClassifier(BaseSDGM):
             design = design.scaled(problem.s)
         return Columns(design, basis, problem.X)
 
-    _smaller_newton_matrix = "use fewer components or covariance_type='diag'"
+    _smaller_newton_matrix = "fewer components or covariance_type='diag'"
 
     def _columns_key(self) -> str:
         return f"covariance_type={self._setting('covariance_type')!r}"

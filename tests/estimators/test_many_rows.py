@@ -1,0 +1,196 @@
+"""Claims about fits to many rows: a sample decides on the columns, all rows on the weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import log_loss
+from threadpoolctl import threadpool_limits
+
+from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core import reduction
+from sdgm.core import rows as rows_module
+from sdgm.estimators import large, many_rows
+
+N = 1500
+
+
+@pytest.fixture(autouse=True)
+def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand rows are many, and blocks have 64 of them."""
+    for module in (rows_module, reduction, large):
+        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(large, "RARE_ROWS", 30)
+
+
+def table(seed: int = 0, n_rows: int = N) -> tuple[FloatArray, IntArray]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n_rows)
+    X = rng.normal(size=(n_rows, 2)) + np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])[y]
+    return X, y
+
+
+def model(**parameters) -> SDGMClassifier:
+    return SDGMClassifier(**{"n_components": 2, "random_state": 0} | parameters)
+
+
+class Reader:
+    """A table that is read in parts."""
+
+    def __init__(self, X: FloatArray, columns: list[str] | None = None) -> None:
+        self.X, self.shape = X, X.shape
+        if columns is not None:
+            self.columns = columns
+        self.longest = 0
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        self.longest = max(self.longest, stop - start)
+        return self.X[start:stop]
+
+
+def assert_same(one, other) -> None:
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    np.testing.assert_array_equal(one.mixture_weights_, other.mixture_weights_)
+    np.testing.assert_array_equal(one._active, other._active)
+    np.testing.assert_array_equal(one.covariance_, other.covariance_)
+
+
+@pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
+def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path: Path) -> None:
+    X, y = table()
+    make = lambda: form(n_components=2, random_state=0)  # noqa: E731
+    with threadpool_limits(1, "blas"):
+        expected = make().fit(X, y)
+    with threadpool_limits(2, "blas"):
+        assert_same(make().fit(X, y), expected)
+    np.save(tmp_path / "X.npy", X)
+    assert_same(make().fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), expected)
+    reader = Reader(X, ["a", "b"])
+    read = make().fit(reader, y)
+    assert_same(read, expected)
+    assert reader.longest <= 64
+    assert read.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_nothing_is_lost_against_a_fit_to_all_rows_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = table()
+    X_test, y_test = table(1, 5000)
+    sampled = model().fit(X, y)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 10**9)
+    whole = model().fit(X, y)
+    losses = [log_loss(y_test, each.predict_proba(X_test)) for each in (sampled, whole)]
+    assert losses[0] <= losses[1] + 0.01
+
+
+def test_all_rows_are_learned_from_not_the_sample_alone() -> None:
+    X, y = table()
+    X_test, y_test = table(1, 5000)
+    sampled = model().fit(X, y)
+    picked = large.drawn_sample(
+        large.blocked_table(X, y, np.ones(N), n_threads=1),
+        np.bincount(y).astype(float),
+        400,
+        0,
+    )
+    alone = model().fit(picked.X, picked.y, picked.s)
+    assert log_loss(y_test, sampled.predict_proba(X_test)) < log_loss(
+        y_test, alone.predict_proba(X_test)
+    )
+
+
+def test_relevance_vectors_are_rows_of_the_users_table() -> None:
+    X, y = table()
+    dual = KernelSDGMClassifier(2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(X[dual.relevance_], dual.relevance_vectors_)
+
+
+def test_labels_may_be_names_and_weights_are_repetition() -> None:
+    X, y = table()
+    names = np.array(["one", "two", "three"])[y]
+    fitted = model().fit(X, names)
+    assert set(fitted.predict(X)) == {"one", "two", "three"}
+    assert fitted.score(X, names) > 0.75
+    twice = model().fit(X, names, sample_weight=np.full(N, 2.0))
+    assert twice.score(X, names) > 0.75
+    left_out = model().fit(X, names, sample_weight=(names != "two").astype(float))
+    assert left_out.classes_.tolist() == ["one", "three"]
+
+
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 1000), share=st.floats(0.01, 1.0))
+def test_samples_have_rare_classes_whole_and_stand_for_all_rows(seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    y = (rng.random(2000) < 0.01).astype(int)
+    counts = np.bincount(y, minlength=2).astype(float)
+    rows = large.blocked_table(rng.normal(size=(2000, 1)), y, np.ones(2000), n_threads=1)
+    picked = large.drawn_sample(rows, counts, int(2000 * share) + 1, seed)
+    assert (picked.y == 1).sum() == counts[1]
+    np.testing.assert_array_equal(y[picked.number], picked.y)
+    assert len(np.unique(picked.number)) == len(picked.number)
+    # weights say how often a row of the sample is to count; within random error
+    ours, theirs = picked.s[picked.y == 1].sum() / picked.s.sum(), counts[1] / 2000
+    assert ours == pytest.approx(theirs, rel=0.5)
+
+
+def test_values_that_are_no_numbers_are_named() -> None:
+    X, y = table()
+    X[1234, 1] = np.nan
+    with pytest.raises(ValueError, match="nan in row 1234, column 1"):
+        model().fit(Reader(X), y)
+    with pytest.raises(ValueError, match="NaN"):
+        model().fit(X, y)
+
+
+def test_other_mistakes_are_one_sentence() -> None:
+    X, y = table()
+    with pytest.raises(ValueError, match="X has 1500 rows and y has 1499"):
+        model().fit(Reader(X), y[:-1])
+    with pytest.raises(ValueError, match="one class only, 0"):
+        model().fit(Reader(X), np.zeros(N, dtype=int))
+    wrong = Reader(X)
+    wrong.shape = (N, 3)
+    with pytest.raises(ValueError, match=r"shape \(64, 2\) instead of \(64, 3\)"):
+        model().fit(wrong, y)
+
+
+def test_few_rows_of_a_reader_are_an_ordinary_fit() -> None:
+    X, y = table(n_rows=300)
+    assert_same(model().fit(Reader(X), y), model().fit(X, y))
+
+
+def test_the_paper_preset_and_given_starts_use_all_rows() -> None:
+    X, _ = table()
+    estimator = model(preset="paper")
+    assert not estimator._has_many_rows(X, estimator._options())
+    estimator = model(init=np.ones((N, 6)))
+    assert not estimator._has_many_rows(X, estimator._options())
+
+
+def test_an_interrupt_leaves_a_model_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table()
+    passes = []
+
+    def interrupt(record) -> None:
+        passes.append(record)
+        if len(passes) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(many_rows, "print_line", interrupt)
+    estimator = model(verbose=1)
+    monkeypatch.setattr("sdgm.estimators.progress.print_line", lambda record: None)
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, y)
+    assert estimator.score(X, y) > 0.7
