@@ -144,7 +144,7 @@ class DaskMixin:
         if len(rows) > LARGE_ROWS:
             return self._fit_table(rows, options)
         every = rows.total(all_of_block, 1)
-        local = self._plain(**self.get_params()).set_params(class_weight=None)
+        local = self._unfitted_local().set_params(class_weight=None)
         local.fit(every.X, classes[every.y], every.s)
         vars(self).update(
             {k: v for k, v in vars(local).items() if k not in {"class_weight", "feature_names_in_"}}
@@ -177,9 +177,12 @@ class DaskMixin:
         factors = class_factors(self.class_weight, self.classes_, sums)
         return np.broadcast_to(np.asarray(factors, dtype=np.float64), len(self.classes_))
 
+    def _unfitted_local(self) -> Any:
+        return self._plain(**self.get_params())
+
     def to_local(self) -> Any:
         """The same fitted model as an estimator for arrays, to save, export or predict with."""
-        local = self._plain(**self.get_params())
+        local = self._unfitted_local()
         vars(local).update(vars(self))
         return local
 

@@ -56,11 +56,19 @@ class ManyRowsMixin:
     history_: list[Record]
     n_iter_: int
 
+    # set for the fit to a sample, which may be large when there are many rare classes
+    _learns_all_at_once = False
+
+    def _unfitted_local(self) -> Any:
+        """An unfitted estimator of the same kind that takes arrays."""
+        return clone(self)
+
     def _has_many_rows(self, X: Any, options: Options) -> bool:
         """Whether a sample decides what the model looks like."""
         shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 0,)
         return (
             shape[0] > LARGE_ROWS
+            and not self._learns_all_at_once
             and options.merge_rows
             and isinstance(self.init, str)
             and not self._is_precomputed()
@@ -102,9 +110,12 @@ class ManyRowsMixin:
             )
         seed = self._seeds()[0]
         picked = drawn_sample(table, rows_by_class(table, len(self.classes_)), SAMPLE_ROWS, seed)
-        model = clone(self).set_params(class_weight=None, warm_start=False, random_state=seed)
+        model = self._unfitted_local()
+        model.set_params(class_weight=None, warm_start=False, random_state=seed)
+        model._learns_all_at_once = True
         model.fit(picked.X, self.classes_[picked.y], picked.s)
-        own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
+        own = {"classes_", "n_features_in_", "feature_names_in_", "_learns_all_at_once"}
+        own |= set(self.get_params())
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
         self._take_over(self, picked.number)
         if self._state.n_weights:

@@ -1,0 +1,156 @@
+"""Claims about the classifiers on Dask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core import reduction
+from sdgm.core import rows as rows_module
+from sdgm.estimators import large, many_rows
+
+da = pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+import sdgm.dask as sdgm_dask  # noqa: E402
+
+N = 1500
+
+
+@pytest.fixture
+def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand rows are many, blocks have 64 of them and groups 256."""
+    for module in (rows_module, reduction, large, sdgm_dask):
+        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(sdgm_dask, "GROUP_ROWS", 256)
+    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    for module in (many_rows, sdgm_dask):
+        monkeypatch.setattr(module, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+
+
+def table(n_rows: int = N) -> tuple[FloatArray, IntArray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=n_rows)
+    X = rng.normal(size=(n_rows, 2)) + np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])[y]
+    return X, y
+
+
+FORMS = [
+    (SDGMClassifier, sdgm_dask.SDGMClassifier),
+    (KernelSDGMClassifier, sdgm_dask.KernelSDGMClassifier),
+]
+
+
+@pytest.mark.usefixtures("small_scale")
+@pytest.mark.parametrize(("local", "on_dask"), FORMS, ids=["original", "dual"])
+@settings(
+    deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(chunk=st.integers(40, 1600), other=st.integers(40, 1600), n_rows=st.sampled_from([700, N]))
+def test_any_chunking_ends_with_the_model_of_memory(
+    local, on_dask, chunk: int, other: int, n_rows: int
+) -> None:
+    X, y = table(n_rows)
+    expected = local(n_components=2, random_state=0).fit(X, y)
+    fitted = on_dask(n_components=2, random_state=0).fit(
+        da.from_array(X, chunks=(chunk, 1)), da.from_array(y, chunks=other)
+    )
+    np.testing.assert_array_equal(fitted._active, expected._active)
+    P = fitted.predict_proba(da.from_array(X, chunks=(other, 2)))
+    np.testing.assert_allclose(P.compute(), expected.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.usefixtures("small_scale")
+def test_predictions_are_lazy_and_have_the_chunks_of_the_rows() -> None:
+    X, y = table()
+    model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(X, np.array(["a", "b", "c"])[y])
+    rows = da.from_array(X, chunks=(400, 1))
+    P, labels = model.predict_proba(rows), model.predict(rows)
+    assert isinstance(P, da.Array) and isinstance(labels, da.Array)
+    assert P.chunks == ((400, 400, 400, 300), (3,)) and labels.chunks == ((400, 400, 400, 300),)
+    local = model.to_local()
+    assert type(local) is SDGMClassifier
+    np.testing.assert_array_equal(labels.compute(), local.predict(X))
+
+
+@pytest.mark.usefixtures("small_scale")
+def test_dataframes_give_names_and_weights_are_taken() -> None:
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = table()
+    weight = np.where(y == 1, 2.0, 1.0)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=4)
+    labels = dd.from_pandas(pd.Series(y), npartitions=4)
+    weights = dd.from_pandas(pd.Series(weight), npartitions=4)
+    model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(frame, labels, weights)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    expected = SDGMClassifier(2, random_state=0).fit(X, y, weight)
+    np.testing.assert_allclose(
+        model.predict_proba(frame).compute(), expected.predict_proba(X), atol=1e-8
+    )
+
+
+@pytest.mark.usefixtures("small_scale")
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.0, 2: 3.0}])
+def test_class_weights_are_those_of_memory(class_weight) -> None:
+    X, y = table()
+    expected = SDGMClassifier(2, random_state=0, class_weight=class_weight).fit(X, y)
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight=class_weight)
+    model.fit(da.from_array(X, chunks=300), da.from_array(y, chunks=500))
+    np.testing.assert_allclose(
+        model.to_local().predict_proba(X), expected.predict_proba(X), atol=1e-6
+    )
+
+
+def test_mistakes_are_one_sentence() -> None:
+    X, y = table(100)
+    model = sdgm_dask.SDGMClassifier(1)
+    with pytest.raises(ValueError, match=r"y has shape \(99,\) for 100 rows"):
+        model.fit(da.from_array(X), da.from_array(y[:-1]))
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(da.from_array(X), da.zeros(100))
+    X[7, 1] = np.inf
+    with pytest.raises(ValueError, match="inf in row 7, column 1"):
+        model.fit(da.from_array(X), da.from_array(y))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    n_rows = 400_000
+    y = rng.integers(2, size=n_rows)
+    X = rng.normal(size=(n_rows, 6)) + 0.8 * y[:, None]
+    expected = SDGMClassifier(2, random_state=0).fit(X, y)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+
+        def kill() -> None:
+            time.sleep(4.0)
+            os.kill(pids[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(
+            da.from_array(X, chunks=(50_000, 6)), da.from_array(y, chunks=50_000)
+        )
+        killer.join()
+        assert pids[0] not in client.run(os.getpid).values()
+    np.testing.assert_array_equal(model._active, expected._active)
+    np.testing.assert_allclose(
+        model.to_local().predict_proba(X[:1000]), expected.predict_proba(X[:1000]), atol=1e-8
+    )
