@@ -140,7 +140,7 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
         pids = list(client.run(os.getpid).values())
 
         def kill() -> None:
-            time.sleep(4.0)
+            time.sleep(1.0)
             os.kill(pids[0], signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
