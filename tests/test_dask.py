@@ -128,11 +128,11 @@ def test_mistakes_are_one_sentence() -> None:
 def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
     from distributed import Client, LocalCluster
 
-    rng = np.random.default_rng(0)
-    n_rows = 400_000
-    y = rng.integers(2, size=n_rows)
-    X = rng.normal(size=(n_rows, 6)) + 0.8 * y[:, None]
-    expected = SDGMClassifier(2, random_state=0).fit(X, y)
+    rng = da.random.default_rng(0)
+    y = rng.integers(0, 2, size=400_000, chunks=50_000)
+    X = rng.normal(size=(400_000, 6), chunks=(50_000, 6)) + 0.8 * y[:, None]
+    rows, labels = da.compute(X, y)
+    expected = SDGMClassifier(2, random_state=0).fit(rows, labels)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -145,12 +145,10 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
 
         killer = threading.Thread(target=kill)
         killer.start()
-        model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(
-            da.from_array(X, chunks=(50_000, 6)), da.from_array(y, chunks=50_000)
-        )
+        model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(X, y)
         killer.join()
         assert pids[0] not in client.run(os.getpid).values()
     np.testing.assert_array_equal(model._active, expected._active)
     np.testing.assert_allclose(
-        model.to_local().predict_proba(X[:1000]), expected.predict_proba(X[:1000]), atol=1e-8
+        model.to_local().predict_proba(rows[:1000]), expected.predict_proba(rows[:1000]), atol=1e-8
     )
