@@ -6,18 +6,21 @@ added as in memory, so that a fit ends with the same model whatever the cluster 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import dask
-import dask.array as da
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 import sdgm.estimators.dual as dual
 import sdgm.estimators.primal as primal
+from sdgm._dask_inputs import as_array, as_numbers, as_rows, label_weights, names_of
 from sdgm._typing import FloatArray
 from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total
+from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors
 
@@ -87,17 +90,17 @@ def group_of_rows(
     X: Any, y: Any, s: Any, classes: np.ndarray[Any, Any], class_weight: Any, first: int
 ) -> Rows:
     """One group, checked and encoded, on its worker."""
-    X = np.asarray(X, dtype=np.float64)
+    X = as_numbers(X, first)
     if not np.isfinite(X).all():
         n, d = np.argwhere(~np.isfinite(X))[0]
         raise ValueError(
             f"Input X contains NaN or infinity: {X[n, d]} in row {first + n}, column {d}; "
             "fill in or leave out such rows."
         )
+    # labels that no row of positive weight has count for nothing, as any class
     codes = np.searchsorted(classes, np.asarray(y)).astype(np.int32)
+    np.minimum(codes, len(classes) - 1, out=codes)
     weights = np.ones(len(codes)) if s is None else np.array(s, dtype=np.float64)
-    if not np.isfinite(weights).all() or (weights < 0.0).any():
-        raise ValueError("sample_weight has entries that are NaN, infinite or negative.")
     if class_weight is not None:
         weights *= class_weight[codes]
     return Rows(X, codes, weights, first=first)
@@ -107,11 +110,18 @@ class DaskMixin:
     """`fit` and prediction on Dask collections."""
 
     classes_: np.ndarray[Any, Any]
+    mixture_weights_: FloatArray
     n_features_in_: int
     class_weight: Any
+    preset: Any
+    init: Any
+    checkpoint: Any
     get_params: Any
     _options: Any
     _fit_table: Any
+    _goes_on: Any
+    _is_precomputed: Any
+    _take_over: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -128,54 +138,55 @@ class DaskMixin:
         self
         """
         options = self._options()
-        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        X, y = as_array(X), as_array(y)
-        s = None if sample_weight is None else as_array(sample_weight)
-        check_shapes(X, y, s)
-        classes = np.asarray(da.unique(y).compute())
-        check_labels(classes)
-        self.classes_, self.n_features_in_ = classes, int(X.shape[1])
+        names = names_of(X)
+        X, y, s = as_rows(X, y, sample_weight)
+        is_large = X.shape[0] > LARGE_ROWS
+        if is_large:
+            self._check_sums_suffice(options)
+        classes, weights = weights_by_label(y, s)
+        factors = None
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, classes, weights)
+        rows = rows_on_workers(X, y, s, classes, factors)
+        vars(self).pop("weights_path_", None)
         vars(self).pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
+        if not is_large:
+            return self._fit_here(rows, classes)
+        self.classes_, self.n_features_in_ = classes, int(X.shape[1])
         self.chosen_: dict[str, Any] = {}
         self.candidates_: list[Any] = []
-        rows = self._rows_on_workers(X, y, s)
-        if len(rows) > LARGE_ROWS:
+        with keeping_journal(self.checkpoint, lambda: mark_of(self, rows)):
             return self._fit_table(rows, options)
+
+    def _check_sums_suffice(self, options: Any) -> None:
+        """Refuse settings that need all rows at once."""
+        reason = None
+        if self._is_precomputed():
+            reason = "kernel='precomputed' has as many columns as rows"
+        elif not options.merge_rows:
+            reason = f"preset={str(self.preset)!r} learns from all rows at once"
+        elif not isinstance(self.init, str):
+            reason = "an array for init has a start for every row"
+        elif self._goes_on():
+            reason = "warm_start=True goes on with all rows at once"
+        if reason is not None:
+            raise ValueError(
+                f"{reason}, which is not done with more than {LARGE_ROWS} rows on a cluster; use "
+                "another setting, or the classifier for arrays in memory."
+            )
+
+    def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any]) -> Self:
+        """Fit to few rows, brought here."""
         every = rows.total(all_of_block, 1)
-        local = self._unfitted_local().set_params(class_weight=None)
+        local = self.to_local() if self._goes_on() else self._unfitted_local()
+        local.set_params(class_weight=None)
         local.fit(every.X, classes[every.y], every.s)
-        vars(self).update(
-            {k: v for k, v in vars(local).items() if k not in {"class_weight", "feature_names_in_"}}
-        )
+        own = {*self.get_params(), "feature_names_in_"}
+        vars(self).update({k: v for k, v in vars(local).items() if k not in own})
+        self._take_over(self, every.number)
         return self
-
-    def _rows_on_workers(self, X: Any, y: Any, s: Any) -> DaskRows:
-        """The rows in groups, encoded, kept where they are computed."""
-        n_rows = int(X.shape[0])
-        factors = None
-        if self.class_weight is not None:
-            factors = self._class_factors(y, s)
-        cut = {0: GROUP_ROWS}
-        parts = [
-            X.rechunk({0: GROUP_ROWS, 1: -1}).to_delayed()[:, 0],
-            y.rechunk(cut).to_delayed(),
-            [None] * -(-n_rows // GROUP_ROWS) if s is None else s.rechunk(cut).to_delayed(),
-        ]
-        make = dask.delayed(group_of_rows, pure=False)
-        groups = [
-            make(*part, self.classes_, factors, i * GROUP_ROWS)
-            for i, part in enumerate(zip(*parts, strict=True))
-        ]
-        return DaskRows(n_rows, tuple(dask.persist(*groups)))
-
-    def _class_factors(self, y: Any, s: Any) -> FloatArray:
-        """Factor on the weights of each class: (C,)."""
-        weights = da.ones(y.shape, chunks=y.chunks) if s is None else s
-        sums = da.stack([weights[y == label].sum() for label in self.classes_]).compute()
-        factors = class_factors(self.class_weight, self.classes_, sums)
-        return np.broadcast_to(np.asarray(factors, dtype=np.float64), len(self.classes_))
 
     def _unfitted_local(self) -> Any:
         return self._plain(**self.get_params())
@@ -188,23 +199,112 @@ class DaskMixin:
 
     def predict(self, X: Any) -> Any:
         """Most probable class of every row, as a lazy dask array: (n_samples,)."""
-        local = self.to_local()
-        array = as_array(X, exact=False)
-        return array.rechunk({1: -1}).map_blocks(
-            on_values, local, "predict", drop_axis=1, dtype=self.classes_.dtype
+        array, local = self._ready(X)
+        return array.map_blocks(
+            on_values, local, "predict", drop_axis=1, meta=np.empty(0, self.classes_.dtype)
         )
 
     def predict_proba(self, X: Any) -> Any:
         """Class posterior P(c | x) of every row, as a lazy dask array: (n_samples, n_classes)."""
-        local = self.to_local()
-        array = as_array(X, exact=False).rechunk({1: -1})
+        return self._matrix(X, "predict_proba", lambda: len(self.classes_))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of `predict_proba`, as a lazy dask array: (n_samples, n_classes)."""
+        return self._matrix(X, "predict_log_proba", lambda: len(self.classes_))
+
+    def predict_component_proba(self, X: Any) -> Any:
+        """Component posterior P(c, m | x), as a lazy dask array: (n_samples, n_components)."""
+        return self._matrix(X, "predict_component_proba", lambda: len(self.mixture_weights_))
+
+    def _matrix(self, X: Any, method: str, n_columns: Callable[[], int]) -> Any:
+        """A prediction of several numbers per row."""
+        array, local = self._ready(X)
         return array.map_blocks(
             on_values,
             local,
-            "predict_proba",
-            chunks=(array.chunks[0], (len(self.classes_),)),
-            dtype=np.float64,
+            method,
+            n_columns(),
+            chunks=(array.chunks[0], (n_columns(),)),
+            meta=np.empty((0, 0)),
         )
+
+    def _ready(self, X: Any) -> tuple[Any, Any]:
+        """Rows to predict as an array of whole rows, and a model for its chunks."""
+        check_is_fitted(self)
+        expected = getattr(self, "feature_names_in_", None)
+        names = names_of(X)
+        if names is not None and expected is not None and names != expected.tolist():
+            raise ValueError(
+                f"the columns of X are {names} instead of those of the fit, {expected.tolist()}; "
+                "select them by name."
+            )
+        array = as_array(X, exact=False)
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has shape {array.shape}, and the model has {self.n_features_in_} inputs; give "
+                "one column for each."
+            )
+        local = self.to_local()
+        vars(local).pop("feature_names_in_", None)  # chunks are arrays
+        return array.rechunk({1: -1}), local
+
+
+def rows_on_workers(
+    X: Any, y: Any, s: Any, classes: np.ndarray[Any, Any], factors: Any
+) -> DaskRows:
+    """The rows in groups, encoded, kept where they are computed."""
+    make = dask.delayed(group_of_rows, pure=False)
+    inputs = X.rechunk({0: GROUP_ROWS, 1: -1}).to_delayed()[:, 0]
+    groups = [
+        make(*part, classes, factors, i * GROUP_ROWS)
+        for i, part in enumerate(zip(inputs, parts_of(y), parts_of(s, len(inputs)), strict=True))
+    ]
+    return DaskRows(int(X.shape[0]), tuple(dask.persist(*groups)))
+
+
+def parts_of(column: Any, n_groups: int = 0) -> Any:
+    """The groups of a column; of one that is not there, as many times nothing."""
+    if column is None:
+        return [None] * n_groups
+    return column.rechunk({0: GROUP_ROWS}).to_delayed()
+
+
+def weights_by_label(y: Any, s: Any) -> tuple[np.ndarray[Any, Any], FloatArray]:
+    """Labels with a weight above zero, and their weights: (C,), (C,).
+
+    Added in the order of the groups, so that the chunks of the user do not matter.
+    """
+    of_group = dask.delayed(label_weights, pure=False)
+    parts = parts_of(y)
+    found = dask.compute(
+        *[
+            of_group(*part, i * GROUP_ROWS)
+            for i, part in enumerate(zip(parts, parts_of(s, len(parts)), strict=True))
+        ]
+    )
+    every = np.concatenate([labels for labels, _ in found])
+    check_labels(every)
+    classes = np.unique(every)
+    weights = np.zeros(len(classes))
+    for labels, of_labels in found:
+        weights[np.searchsorted(classes, labels)] += of_labels
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; leave at least some in.")
+    return classes[weights > 0.0], weights[weights > 0.0]
+
+
+def mark_of(estimator: Any, rows: DaskRows) -> str:
+    """A mark of the settings and of the first rows of every block, wherever they are kept."""
+    digests = rows.total(digest_of_block, 1)
+    return fingerprint(estimator, np.frombuffer(digests, dtype=np.uint8), estimator.classes_, None)
+
+
+def digest_of_block(block: Rows) -> bytes:
+    """A mark of the first rows of a block."""
+    mark = hashlib.blake2b(digest_size=16)
+    for part in (block.Z, block.y, block.s):
+        mark.update(np.ascontiguousarray(part[:PART_ROWS]).tobytes())
+    return mark.digest()
 
 
 def all_of_block(block: Rows) -> Picked:
@@ -212,34 +312,11 @@ def all_of_block(block: Rows) -> Picked:
     return Picked(block.Z, block.y, block.s, np.arange(block.first, block.first + len(block)))
 
 
-def on_values(block: Any, model: Any, method: str) -> Any:
-    """A prediction for one chunk."""
-    vars(model).pop("feature_names_in_", None)  # the chunk is an array
-    return getattr(model, method)(np.asarray(block, dtype=np.float64))
-
-
-def as_array(collection: Any, *, exact: bool = True) -> Any:
-    """A dask array, with known chunks if wanted; arrays in memory become one."""
-    if hasattr(collection, "to_dask_array"):
-        return collection.to_dask_array(lengths=True if exact else None)
-    if not isinstance(collection, da.Array):
-        return da.from_array(
-            np.asarray(collection), chunks=(GROUP_ROWS, *[-1] * (np.ndim(collection) - 1))
-        )
-    if exact and np.isnan(sum(map(sum, collection.chunks))):
-        collection.compute_chunk_sizes()
-    return collection
-
-
-def check_shapes(X: Any, y: Any, s: Any) -> None:
-    """One sentence for rows that do not match."""
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it.")
-    for name, other in ("y", y), ("sample_weight", s):
-        if other is not None and other.shape != (X.shape[0],):
-            raise ValueError(
-                f"{name} has shape {other.shape} for {X.shape[0]} rows; give one per row."
-            )
+def on_values(block: Any, model: Any, method: str, n_columns: int | None = None) -> Any:
+    """A prediction for one chunk, which may have no rows."""
+    if len(block):
+        return getattr(model, method)(np.asarray(block, dtype=np.float64))
+    return model.classes_[:0] if n_columns is None else np.empty((0, n_columns))
 
 
 class SDGMClassifier(DaskMixin, primal.SDGMClassifier):

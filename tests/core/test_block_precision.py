@@ -10,28 +10,31 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from sdgm import SDGMClassifier
-from sdgm.core import block_precision
 from sdgm.core.block_precision import (
     BlockPrecision,
-    block_derivatives,
-    conjugate_gradients,
+    curvature_blocks,
     curvature_product,
+    gradient_of_rows,
+    in_coordinates,
 )
 from sdgm.core.learning import uses_blocks
-from sdgm.core.newton import newton_system
+from sdgm.core.newton import maximize_over_w, newton_system
 from sdgm.core.objective import derivatives_of_rows
 from sdgm.core.options import FAST, Solver
+from sdgm.core.truncated_newton import conjugate_gradients, maximize_by_blocks
 from tests.reference.problems import FORMS, random_problem
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_blocks_and_gradient_are_those_of_the_whole(form: str) -> None:
     problem = random_problem(0, form)
-    given = problem.rows, problem.mixture(), None, problem.whitening
-    whole, blocks = derivatives_of_rows(*given), block_derivatives(*given)
-    np.testing.assert_allclose(blocks.grad, whole.grad, atol=1e-10)
-    assert blocks.fit.log_likelihood == pytest.approx(whole.fit.log_likelihood, rel=1e-12)
-    for where, block in zip(problem.whitening.coordinates, blocks.blocks, strict=True):
+    rows, mixture, whitening = problem.rows, problem.mixture(), problem.whitening
+    whole = derivatives_of_rows(rows, mixture, None, whitening)
+    gradient = gradient_of_rows(rows, mixture, None)
+    np.testing.assert_allclose(in_coordinates(gradient.of_V, whitening), whole.grad, atol=1e-10)
+    assert gradient.fit.log_likelihood == pytest.approx(whole.fit.log_likelihood, rel=1e-12)
+    blocks = curvature_blocks(rows, mixture, whitening)
+    for where, block in zip(whitening.coordinates, blocks, strict=True):
         np.testing.assert_allclose(block, whole.curvature[where, where], atol=1e-10)
 
 
@@ -48,21 +51,49 @@ def test_products_are_those_of_the_whole(form: str, observed: bool) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_direction_is_newtons_own(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_precision, "RESIDUAL", 1e-13)
-    monkeypatch.setattr(block_precision, "MAX_PRODUCTS", 1000)
+def test_the_direction_is_newtons_own(form: str) -> None:
     problem = random_problem(2, form)
-    given = problem.rows, problem.whitening, problem.mixture(), problem.theta, None
-    whole, blocks = newton_system(*given), newton_system(*given, blocks=True)
-    np.testing.assert_allclose(blocks.direction, whole.direction, atol=1e-8)
-    assert blocks.gain == pytest.approx(whole.gain, rel=1e-8)
-    assert blocks.precision.half_log_det >= whole.precision.half_log_det - 1e-9
+    rows, mixture, whitening = problem.rows, problem.mixture(), problem.whitening
+    whole = newton_system(rows, whitening, mixture, problem.theta, None)
+    blocks = BlockPrecision.from_blocks(
+        whitening.coordinates, curvature_blocks(rows, mixture, whitening)
+    )
+    grad = in_coordinates(gradient_of_rows(rows, mixture, None).of_V, whitening) - problem.theta
+    product = curvature_product(rows, mixture, whitening, observed=False)
+    direction, n_products = conjugate_gradients(product, grad, blocks, 1e-12)
+    np.testing.assert_allclose(direction, whole.direction, atol=1e-8)
+    assert 0 < n_products < 60
+    assert blocks.half_log_det >= whole.precision.half_log_det - 1e-9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_climb_ends_at_the_same_mode(form: str) -> None:
+    problem = random_problem(3, form)
+    mixture = problem.mixture()
+    given = problem.rows, problem.whitening, mixture, problem.theta
+    # with r held the mode is unique
+    ends = [
+        maximize(*given, max_steps=200, tol=1e-12, r_from=mixture)[0]
+        for maximize in (maximize_over_w, maximize_by_blocks)
+    ]
+    np.testing.assert_allclose(ends[1].theta, ends[0].theta, atol=1e-5)
+    assert ends[1].precision.half_log_det >= ends[0].precision.half_log_det - 1e-9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mode_stays_a_mode_with_the_observed_information(form: str) -> None:
+    problem = random_problem(4, form)
+    rows, whitening = problem.rows, problem.whitening
+    settings = {"max_steps": 200, "tol": 1e-12, "r_from": None, "observed": True}
+    mode, _ = maximize_over_w(rows, whitening, problem.mixture(), problem.theta, **settings)
+    end, _ = maximize_by_blocks(rows, whitening, mode.mixture, mode.theta, **settings)
+    np.testing.assert_allclose(end.theta, mode.theta, atol=1e-5)
 
 
 def test_a_direction_of_negative_curvature_is_still_uphill() -> None:
     precision = BlockPrecision.from_blocks([slice(0, 2)], [np.zeros((2, 2))])
     b = np.array([1.0, 2.0])
-    direction = conjugate_gradients(lambda v: v * np.array([1.0, -1.0]), b, precision)
+    direction, _ = conjugate_gradients(lambda v: v * np.array([1.0, -1.0]), b, precision, 1e-3)
     assert b @ direction > 0.0
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +177,72 @@ def test_a_fit_killed_at_twenty_random_moments_resumes_to_the_same_model(tmp_pat
     whole, parts = np.load(tmp_path / "whole.npz"), np.load(tmp_path / "parts.npz")
     for name in whole:
         np.testing.assert_array_equal(parts[name], whole[name])
+
+
+def test_where_no_checkpoint_can_be_written_nothing_is_learned(tmp_path: Path) -> None:
+    for path, error, sentence in (
+        (tmp_path, ValueError, "is a folder"),
+        (tmp_path / "none" / "fit", FileNotFoundError, "none/fit"),
+        (3, ValueError, "checkpoint must be a path or None, got 3"),
+    ):
+        estimator = SDGMClassifier(2, random_state=0, checkpoint=path)
+        with pytest.raises(error, match=sentence):
+            estimator.fit(X, y)
+        assert not hasattr(estimator, "coef_")
+
+
+def test_a_mistake_that_is_found_at_once_leaves_no_checkpoint(tmp_path: Path) -> None:
+    wrong = X.copy()
+    wrong[7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit").fit(wrong, y)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_in_mid_fit_does_not_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = SDGMClassifier(2, random_state=0).fit(X, y)
+    write, calls = Journal.write, []
+
+    def full(self: Journal) -> None:
+        calls.append(self)
+        if len(calls) > 1:
+            raise OSError(28, "No space left on device")
+        write(self)
+
+    monkeypatch.setattr(Journal, "write", full)
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        fitted = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit").fit(X, y)
+    assert_same(fitted, expected)
+
+
+def kernel(A, B):
+    return (A @ B.T + 1.0) ** 2
+
+
+def test_settings_have_the_same_mark_in_another_process() -> None:
+    # addresses of objects differ between processes
+    for value in (kernel, np.random.RandomState(1), np.random.default_rng(1), partial(kernel)):
+        assert "0x" not in journal_module.words_for(value)
+    different = [
+        kernel,
+        print,
+        lambda A, B: A @ B.T,
+        lambda A, B: (A @ B.T) ** 2,
+        lambda A, B: (A @ B.T) ** 3,
+        partial(kernel),
+        partial(kernel, B=1),
+        partial(kernel, B=2),
+    ]
+    assert len(set(map(journal_module.words_for, different))) == len(different)
+
+
+def test_long_arrays_among_the_settings_are_looked_at_in_full() -> None:
+    start = np.ones(5000)
+    other = start.copy()
+    other[2500] = 2.0
+    marks = {
+        journal_module.fingerprint(SDGMClassifier(init=each), X, y, None) for each in (start, other)
+    }
+    assert len(marks) == 2

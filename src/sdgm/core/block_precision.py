@@ -20,9 +20,8 @@ from sdgm.core.precision import precision_cholesky, robust_precision_cholesky, t
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
 
-# conjugate gradients end when the residual has shrunk by this factor, or after so many products
-RESIDUAL = 1e-3
-MAX_PRODUCTS = 60
+# posteriors that are kept from one product to the next, up to so many numbers
+KEPT_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,11 @@ class BlockPrecision:
                 result[where], _ = lapack.dpotrs(L, b[where], lower=1)
         return result
 
+    def norm(self, v: FloatArray) -> float:
+        """Root of ``v' (I + blocks) v``."""
+        blocks = zip(self.coordinates, self.curvature, strict=True)
+        return float(np.sqrt(v @ v + sum(float(v[where] @ C @ v[where]) for where, C in blocks)))
+
     def shrinkage(self, coordinates: Sequence[slice]) -> list[FloatArray]:
         """Diagonal blocks of ``I - V``, as if the blocks were all there is."""
         return [
@@ -79,36 +83,55 @@ class BlockPrecision:
 
 
 @dataclass(slots=True)
-class BlockDerivatives:
-    """Fit, gradient and diagonal blocks of the curvature of J, prior not included."""
+class Gradient:
+    """Fit and gradient of J with respect to the score vectors, prior not included."""
 
     fit: Fit
-    grad: FloatArray
-    blocks: list[FloatArray]
+    of_V: FloatArray  # (K, p)
 
-    def __add__(self, other: BlockDerivatives) -> BlockDerivatives:
-        blocks = [a + b for a, b in zip(self.blocks, other.blocks, strict=True)]
-        return BlockDerivatives(self.fit + other.fit, self.grad + other.grad, blocks)
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(self.fit + other.fit, self.of_V + other.of_V)
 
 
-def block_derivatives(
-    rows: RowSource, mixture: Mixture, r_from: Mixture | None, whitening: Whitening
-) -> BlockDerivatives:
-    """Gradient of J over all rows, and of its curvature one block per component."""
-    L, K = whitening.L, len(mixture.log_pi)
+def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Gradient:
+    """Fit and gradient over all rows."""
 
-    def of_block(block: Rows) -> BlockDerivatives:
+    def of_block(block: Rows) -> Gradient:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
-        grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
-        root = np.sqrt(block.weighted(P_cm * (1.0 - P_cm)))  # (K, N)
-        curvature = []
-        for k, where in enumerate(whitening.coordinates):
-            Gt = (L[:, where].T @ block.Z.T) * root[k]  # (m_k, N)
-            curvature.append(Gt @ Gt.T)
-        return BlockDerivatives(fit, in_coordinates(grad_V, whitening), curvature)
+        return Gradient(fit, block.weighted(r - P_cm) @ block.Z)
 
-    width = max(L.shape[1] // max(K, 1), K, L.shape[0])
-    return rows.total(of_block, width)
+    return rows.total(of_block, 2 * len(mixture.log_pi))
+
+
+def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
+    """Diagonal blocks of the curvature of J, one per component: K arrays (m_k, m_k)."""
+    factors = [whitening.L[:, where] for where in whitening.coordinates]
+    # with many coordinates it is less work to form the block in those of Z first
+    in_Z = [many_coordinates(L) for L in factors]
+
+    def of_block(block: Rows) -> FloatArray:
+        P_cm, _, _ = block_posteriors(block, mixture, None)
+        root = np.sqrt(block.weighted(P_cm * (1.0 - P_cm)))  # (K, N)
+        blocks = []
+        for k, L in enumerate(factors):
+            Gt = (block.Z.T if in_Z[k] else L.T @ block.Z.T) * root[k]  # (p or m_k, N)
+            blocks.append((Gt @ Gt.T).ravel())
+        return np.concatenate(blocks)
+
+    sizes = [L.shape[0 if wide else 1] for L, wide in zip(factors, in_Z, strict=True)]
+    total = rows.total(of_block, max(len(factors), *sizes))
+    parts = np.split(total, np.cumsum(np.square(sizes))[:-1])
+    blocks = [part.reshape(size, size) for part, size in zip(parts, sizes, strict=True)]
+    return [
+        L.T @ block @ L if wide else block
+        for L, block, wide in zip(factors, blocks, in_Z, strict=True)
+    ]
+
+
+def many_coordinates(L: FloatArray) -> bool:
+    """Whether a component has so many coordinates, of p, that Z' W Z is less work than G' W G."""
+    p, m = L.shape
+    return p**2 < 2 * p * m + m**2
 
 
 def in_coordinates(of_V: FloatArray, whitening: Whitening) -> FloatArray:
@@ -129,12 +152,22 @@ def curvature_product(
     With ``observed``, of the log likelihood in place of J; there it may have negative directions.
     """
     K = len(mixture.log_pi)
+    kept: dict[int, tuple[FloatArray, FloatArray]] = {}
+    keeps = isinstance(rows, Rows) and len(rows) * K <= KEPT_NUMBERS
+
+    def posteriors(block: Rows) -> tuple[FloatArray, FloatArray]:
+        if block.first in kept:
+            return kept[block.first]
+        P_cm, r, _ = block_posteriors(block, mixture, None)
+        if keeps:
+            kept[block.first] = P_cm, r
+        return P_cm, r
 
     def product(v: FloatArray) -> FloatArray:
         V = whitening.score_vectors(v)  # (p, K)
 
         def of_block(block: Rows) -> FloatArray:
-            P_cm, r, _ = block_posteriors(block, mixture, None)
+            P_cm, r = posteriors(block)
             change = V.T @ block.Z.T  # (K, N)
             slope = P_cm * change
             slope -= P_cm * slope.sum(axis=0)
@@ -155,31 +188,3 @@ def class_sums(a: FloatArray, block: Rows, mixture: Mixture) -> FloatArray:
     starts = np.searchsorted(mixture.component_class, np.arange(block.y.shape[1]))
     frequency = np.maximum(block.y.T, np.finfo(float).tiny)
     return (np.add.reduceat(a, starts, axis=0) / frequency)[mixture.component_class]
-
-
-def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], b: FloatArray, precision: BlockPrecision
-) -> FloatArray:
-    """An uphill direction near the solution of ``product(x) = b``.
-
-    Ends early, with what is reached, at a direction of negative curvature.
-    """
-    x = np.zeros_like(b)
-    residual = b.copy()
-    z = precision.solve(residual)
-    direction, rho = z, float(residual @ z)
-    smallest = RESIDUAL**2 * rho
-    for _ in range(MAX_PRODUCTS):
-        if rho <= smallest:
-            break
-        image = product(direction)
-        curvature = float(direction @ image)
-        if curvature <= 0.0:
-            return x if x.any() else direction
-        step = rho / curvature
-        x = x + step * direction
-        residual = residual - step * image
-        z = precision.solve(residual)
-        rho, before = float(residual @ z), rho
-        direction = z + (rho / before) * direction
-    return x

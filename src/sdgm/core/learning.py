@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sdgm._typing import FloatArray, LabelArray
+from sdgm.core.block_precision import BlockPrecision
 from sdgm.core.evidence import (
     log_evidence,
     updated_pi,
@@ -30,6 +31,7 @@ from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_on
 from sdgm.core.rows import RowSource
 from sdgm.core.sharing import next_shared_alpha
 from sdgm.core.state import Record, State, Stop
+from sdgm.core.truncated_newton import maximize_by_blocks
 from sdgm.core.whitening import Whitening, whiten
 
 # Newton steps where w is to reach its mode; it takes five to ten
@@ -39,6 +41,9 @@ MANY_STEPS = 50
 FULL_COORDINATES = 1_000
 PRODUCTS = 40
 BLOCKS_PAY = 4.0
+# with diagonal blocks: passes, and the log evidence per component that they must add to go on
+STALLED_PASSES = 10
+STALLED_GAIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ def learn(
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
+            if isinstance(mode.precision, BlockPrecision) and has_stalled(records):
+                converged, smaller = True, False
             if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
     except KeyboardInterrupt:
@@ -142,6 +149,19 @@ def learn(
             raise
         return Result(state, records, Stop.NUMERICAL)
     return Result(state, records, Stop.MAX_ITER if state.n_weights else Stop.EMPTY)
+
+
+def has_stalled(records: Sequence[Record]) -> bool:
+    """Whether the last passes added next to nothing to the log evidence.
+
+    Of thousands of weights some are always on their way out; with the evidence of diagonal blocks
+    it is not worth waiting for the last.
+    """
+    if len(records) <= STALLED_PASSES:
+        return False
+    last = records[-1]
+    gained = last.log_evidence - records[-1 - STALLED_PASSES].log_evidence
+    return gained < STALLED_GAIN * last.n_components
 
 
 def settle_r_and_w(
@@ -161,10 +181,11 @@ def settle_r_and_w(
     many_steps = MANY_STEPS if to_mode or rows.has_start else 0
     sizes = np.diff(whitening.starts).astype(np.float64)
     blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
+    maximize = maximize_by_blocks if blocks else maximize_over_w
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
-        mode, steps = maximize_over_w(  # while w has not converged
+        mode, steps = maximize(  # while w has not converged
             rows,
             whitening,
             mixture,
@@ -173,7 +194,6 @@ def settle_r_and_w(
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
             observed=options.em_gradient and not rows.has_start and to_mode and is_mixture,
-            blocks=blocks,
         )
         total_steps += steps
         theta, mixture = mode.theta, mode.mixture

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.block_precision import (
-    BlockPrecision,
-    block_derivatives,
-    conjugate_gradients,
-    curvature_product,
-)
 from sdgm.core.objective import Fit, Mixture, derivatives_of_rows, row_space_derivatives
 from sdgm.core.precision import (
     DensePrecision,
@@ -59,6 +54,16 @@ class System(NamedTuple):
     gain: float
 
 
+class Point(Protocol):
+    """A point whose fit is known."""
+
+    @property
+    def fit(self) -> Fit: ...
+
+
+P = TypeVar("P", bound=Point)
+
+
 def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
     """``J - |theta|^2 / 2``, or with the observed log likelihood in place of J."""
     return (fit.J if complete else fit.log_likelihood) - 0.5 * float(theta @ theta)
@@ -73,7 +78,6 @@ def newton_system(
     *,
     observed: bool = False,
     robust: bool = False,
-    blocks: bool = False,
 ) -> System:
     """Gradient and precision at a point, and the Newton step from it.
 
@@ -93,15 +97,9 @@ def newton_system(
         many coordinates and fewer rows.
     robust : bool
         Whether to go far to factorise the precision: where there is no other point to turn to.
-    blocks : bool
-        Whether to do with the diagonal blocks of the precision, and conjugate gradients.
     """
     few_rows = isinstance(rows, Rows) and len(rows) < len(theta)
-    if blocks:
-        fit, grad, precision, direction = block_step(
-            rows, whitening, mixture, theta, r_from, observed, robust
-        )
-    elif few_rows and not (observed and len(theta) <= MAX_OBSERVED):
+    if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
         assert isinstance(rows, Rows)
         fit, grad, precision, direction = row_space_step(
             rows, whitening, mixture, theta, r_from, robust
@@ -152,24 +150,6 @@ def row_space_step(
     return fit, grad, precision, precision.solve(grad)
 
 
-def block_step(
-    rows: RowSource,
-    whitening: Whitening,
-    mixture: Mixture,
-    theta: FloatArray,
-    r_from: Mixture | None,
-    observed: bool,
-    robust: bool,
-) -> Step:
-    """Diagonal blocks of the precision, and the direction by conjugate gradients."""
-    here = block_derivatives(rows, mixture, r_from, whitening)
-    grad = here.grad - theta
-    coordinates = whitening.coordinates
-    precision = BlockPrecision.from_blocks(coordinates, here.blocks, robust=robust)
-    product = curvature_product(rows, mixture, whitening, observed=observed)
-    return here.fit, grad, precision, conjugate_gradients(product, grad, precision)
-
-
 def maximize_over_w(
     rows: RowSource,
     whitening: Whitening,
@@ -180,13 +160,12 @@ def maximize_over_w(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
-    blocks: bool = False,
 ) -> tuple[System, int]:
     """Climb the log posterior over the weights from ``theta``, by at least one step.
 
     Parameters
     ----------
-    rows, whitening, mixture, theta, r_from, observed, blocks
+    rows, whitening, mixture, theta, r_from, observed
         As in `newton_system`.
     max_steps : int
     tol : float
@@ -198,24 +177,33 @@ def maximize_over_w(
     steps : int
     """
     complete = r_from is not None or rows.has_start
-    system = partial(newton_system, rows, whitening, observed=observed, blocks=blocks)
-    here = system(mixture, theta, r_from, robust=True)
+    system = partial(newton_system, rows, whitening, r_from=r_from, observed=observed)
+    here = system(mixture, theta, robust=True)
     for steps in range(1, max_steps + 1):
-        before = log_posterior(here.fit, here.theta, complete=complete)
-        # the longest of the steps 1, 1/2, 1/4, ... that does not lower the objective
-        for halvings in range(MAX_HALVINGS):
-            theta = here.theta + 0.5**halvings * here.direction
-            mixture = here.mixture.at(whitening.score_vectors(theta))
-            try:
-                there = system(mixture, theta, r_from)
-            except NumericalTrouble:  # too far for the scores to be numbers
-                continue
-            after = log_posterior(there.fit, theta, complete=complete)
-            if after >= before - ROUNDING * abs(before):
-                break
-        else:
+        there = uphill(here, whitening, system, complete=complete)
+        if there is None:
             return here, steps
         here = there
         if here.gain <= tol:
             break
     return here, steps
+
+
+def uphill(
+    here: System,
+    whitening: Whitening,
+    at: Callable[[Mixture, FloatArray], P],
+    *,
+    complete: bool,
+) -> P | None:
+    """Where the longest of the steps 1, 1/2, 1/4, ... leads that does not lower the objective."""
+    before = log_posterior(here.fit, here.theta, complete=complete)
+    for halvings in range(MAX_HALVINGS):
+        theta = here.theta + 0.5**halvings * here.direction
+        try:
+            there = at(here.mixture.at(whitening.score_vectors(theta)), theta)
+        except NumericalTrouble:  # too far for the scores to be numbers
+            continue
+        if log_posterior(there.fit, theta, complete=complete) >= before - ROUNDING * abs(before):
+            return there
+    return None

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,6 +25,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from sdgm._typing import FloatArray
+from sdgm.atomic import replacing
 from sdgm.core.learning import Result, learn
 from sdgm.core.options import Options
 from sdgm.core.rows import RowSource
@@ -94,7 +97,7 @@ class Journal:
                 records.append(last)
                 self.current = Result(last.state, records, Stop.MAX_ITER)
                 if monotonic() - self.last_written >= WRITE_EVERY:
-                    self.write()
+                    self.try_to_write()
             last = record
             return callback(record) if callback is not None else None
 
@@ -102,7 +105,7 @@ class Journal:
         if result.stop is not Stop.INTERRUPTED:
             self.finished.append(result)
             self.current = None
-        self.write()
+        self.try_to_write()
         if not keep_states:
             records = [replace(record, state=None) for record in result.records]
             result = replace(result, records=records)
@@ -123,20 +126,28 @@ class Journal:
             "stops": [run.stop.value for run in self.finished],
         }
         arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
-        try:
-            with open(beside, "wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(self.path) as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
         self.last_written = monotonic()
+
+    def try_to_write(self) -> None:
+        """Replace the file if that is possible; a full disk does not end a fit that goes on."""
+        try:
+            self.write()
+        except OSError as error:
+            self.last_written = monotonic()
+            warnings.warn(
+                f"The checkpoint cannot be written ({error}); the fit goes on, but could not be "
+                "resumed from here.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     @classmethod
     def opened(cls, path: Path, fingerprint: str) -> Journal:
         """The journal of a file, or a new one where there is none."""
+        if path.is_dir():
+            raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
         if not path.exists():
             return cls(path, fingerprint)
         try:
@@ -205,11 +216,19 @@ def keeping_journal(
     if path is None or _current.get() is not None:
         yield
         return
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"checkpoint must be a path or None, got {path!r}.")
     journal = Journal.opened(Path(path), fingerprint())
+    journal.write()  # where that is not possible, it is said before anything is learned
     token = _current.set(journal)
     try:
         yield
         journal.path.unlink(missing_ok=True)
+    except Exception:
+        # a mistake that is mended changes the settings or the data
+        if not journal.finished and journal.current is None:
+            journal.path.unlink(missing_ok=True)
+        raise
     finally:
         _current.reset(token)
 
@@ -240,12 +259,14 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """A mark of an estimator's settings and of the data, as far as a look at parts can tell."""
     mark = hashlib.blake2b(digest_size=16)
     own = {k: v for k, v in estimator.get_params(deep=False).items() if k not in IDLE}
-    mark.update(f"{type(estimator).__name__} {sorted(own.items())!r}".encode())
+    mark.update(type(estimator).__name__.encode())
+    for name, value in sorted(own.items()):
+        mark.update(f"{name}={words_for(value)}".encode())
     for table in X, y, sample_weight:
         if table is None:
             continue
         if not hasattr(table, "read") and not isinstance(table, np.ndarray):
-            table = np.asarray(table)
+            table = np.atleast_1d(np.asarray(table))
         read = getattr(table, "read", None) or (lambda a, b, rows=table: rows[a:b])
         n_rows = table.shape[0]
         mark.update(repr(table.shape).encode())
@@ -253,3 +274,21 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
             part = np.asarray(read(int(start), int(min(start + PART_ROWS, n_rows))))
             mark.update(repr(part.tolist()).encode() if part.dtype == object else part.tobytes())
     return mark.hexdigest()
+
+
+def words_for(value: Any) -> str:
+    """A setting in words that are the same in another process."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.blake2b(value.tobytes()).hexdigest()}"
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return type(value).__name__  # the seeds that it gave are in the file
+    if isinstance(value, partial):
+        parts = [value.func, *value.args, *value.keywords.values()]
+        return f"partial {list(value.keywords)} {' '.join(map(words_for, parts))}"
+    if callable(value):
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        code = getattr(value, "__code__", None)  # functions without a name are told apart by it
+        simple = (str, int, float, bytes, type(None))
+        inside = [each for each in code.co_consts if isinstance(each, simple)] if code else []
+        return f"{value.__module__}.{name} {code.co_code.hex() if code else ''} {inside}"
+    return repr(value)

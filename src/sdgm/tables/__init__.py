@@ -14,11 +14,14 @@ _HOMES = {
     "Evaluation": "evaluation",
     "evaluate_table": "evaluation",
     "predict_table": "prediction",
+    "FileRows": "large",
+    "open_rows": "large",
 }
 
 __all__ = [
     "Category",
     "Evaluation",
+    "FileRows",
     "Input",
     "Number",
     "TableError",
@@ -26,6 +29,7 @@ __all__ = [
     "evaluate_table",
     "feature_names",
     "fit_table",
+    "open_rows",
     "predict_table",
 ]
 

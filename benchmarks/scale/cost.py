@@ -1,0 +1,142 @@
+"""What a fit costs: passes over the rows, and the work of each.
+
+Whole fits say how many passes there are and how long each takes at different numbers of rows.
+Passes alone, with weights drawn at random, say how that depends on inputs, weights and components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.records import Record
+from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
+from benchmarks.scale.disk import FileReader, write_elsewhere
+from benchmarks.scale.passes import counted
+from benchmarks.scale.problems import TRAIN, wide
+from sdgm import SDGMClassifier
+from sdgm.core.features import monomials
+from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.state import State
+from sdgm.core.whitening import whiten
+from sdgm.estimators.large import ModelColumns, blocked_table
+from sdgm.estimators.threads import in_threads
+from sdgm.experiments.cells import Key
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+# rows above which the table is in a file
+ON_DISK = 2_000_000
+COMPONENTS = 4
+PASS_ROWS = 100_000
+# inputs, and weights of each component
+PASSES = ((10, 5), (10, 25), (10, 60), (30, 25), (30, 100), (100, 25), (100, 100), (100, 400))
+PASS_REPEATS = 5
+
+
+def keys(plan: Plan) -> list[Key]:
+    """Fits to ever more rows and inputs, then passes alone."""
+    sizes = (40_000, 100_000) if plan.quick else SIZES
+    fits = [(rows, 10) for rows in sizes if rows <= (plan.rows or sizes[-1])]
+    fits += [(sizes[0], 30)] if plan.quick else [(sizes[0], 30), (sizes[0], 50)]
+    n_rows = 32_768 if plan.quick else PASS_ROWS
+    return [
+        *({"what": "fit", "rows": rows, "inputs": D, "weights": 0} for rows, D in fits),
+        *({"what": "pass", "rows": n_rows, "inputs": D, "weights": n} for D, n in PASSES),
+    ]
+
+
+TOPIC = Topic("cost", keys)
+
+
+def measure(what: str, rows: int, inputs: int, weights: int) -> Iterator[Record]:
+    """A fit, or passes alone."""
+    if what == "pass":
+        yield one_pass(rows, inputs, weights)
+        return
+    model = SDGMClassifier(2, covariance_type="full", random_state=0)
+    data = wide(inputs)
+    if rows <= ON_DISK:
+        table: Any = data.rows(rows, TRAIN)
+        yield of_fit(model, *table)
+        return
+    with TemporaryDirectory() as folder:
+        write_elsewhere(data, Path(folder), rows)
+        yield of_fit(model, FileReader(Path(folder) / "X.npy"), np.load(Path(folder) / "y.npy"))
+
+
+def of_fit(model: SDGMClassifier, X: Any, y: np.ndarray) -> Record:
+    """Passes of a fit, and what it was left with."""
+    with counted(BlockedRows) as passes:
+        record = fitted(model, X, y)
+    return {
+        **record,
+        **passes.record(),
+        **sizes_of(model),
+        "weights_left": int(model.n_active_weights_),
+        "columns": 1 + len(model.terms_),
+        "by_component": np.bincount(model._state.component).tolist(),
+    }
+
+
+def one_pass(rows: int, inputs: int, weights: int) -> Record:
+    """Gradient and curvature once, for so many weights per component."""
+    X, y = wide(inputs).rows(rows, TRAIN)
+    basis = monomials(inputs, "full")
+    rng = np.random.default_rng(0)
+    # every component has its own columns, as far as there are enough of them
+    column = np.concatenate(
+        [np.sort(rng.choice(len(basis), weights, replace=False)) for _ in range(COMPONENTS)]
+    )
+    left = np.unique(np.concatenate([[0], column]))
+    n_left = len(left)
+    state = State(
+        w=0.1 * rng.normal(size=len(column)),
+        alpha=np.ones(len(column)),
+        component=np.repeat(np.arange(COMPONENTS), weights),
+        column=np.searchsorted(left, column),
+        pi=np.full(COMPONENTS, 0.25),
+        component_class=np.arange(COMPONENTS) // 2,
+    )
+    columns = ModelColumns(np.zeros(inputs), np.ones(inputs), 10.0, basis.take(left[1:]))
+    with in_threads() as n_threads:
+        table = blocked_table(
+            X, y.astype(np.int32), np.broadcast_to(1.0, rows), n_threads=n_threads
+        )
+        mapped = table.mapped(columns)
+        whitening = whiten(np.eye(n_left), state)
+        V = whitening.score_vectors(whitening.to_theta(state.w))
+        mixture = Mixture(V, np.log(state.pi), state.component_class)
+        seconds = []
+        for _ in range(PASS_REPEATS):
+            begin = perf_counter()
+            derivatives_of_rows(mapped, mixture, None, whitening, missing=True)
+            seconds.append(perf_counter() - begin)
+    return {
+        "pass_median": round(float(np.median(seconds)), 5),
+        "columns": n_left,
+        "by_component": [weights] * COMPONENTS,
+    }
+
+
+def work(inputs: int, columns: int, by_component: list[int]) -> tuple[float, float]:
+    """Work of one row in one pass with missing information.
+
+    Returns
+    -------
+    element_wise : float
+        Numbers that are made or changed one by one: inputs, columns, posteriors, and the columns of
+        the weights, weighted four times.
+    products : float
+        Multiplications and additions in products of matrices.
+    """
+    sizes = np.array(by_component, dtype=float)
+    m, K = sizes.sum(), len(sizes)
+    element_wise = 3 * inputs + 2 * columns + 15 * K + 6 * m
+    curvature = m**2 + 2 * (sizes**2).sum()
+    return float(element_wise), float(4 * columns * K + 2 * columns * m + 2 * curvature)

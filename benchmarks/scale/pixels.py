@@ -1,0 +1,48 @@
+"""MNIST's pixels, 60,000 x 784, in the diagonal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks.records import Record
+from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from sdgm import SDGMClassifier
+from sdgm.experiments.cells import Key
+from sdgm.experiments.deep.images import arranged_idx, read_files
+
+ROWS = 60_000
+SDGM = "SDGM, diagonal"
+LOGISTIC, SQUARES = "logistic regression", "logistic regression, pixels and squares"
+MODELS = (SDGM, LOGISTIC, SQUARES)
+
+
+def keys(plan: Plan) -> list[Key]:
+    """The three models."""
+    rows = plan.rows or (3_000 if plan.quick else ROWS)
+    return [{"model": model, "rows": rows} for model in MODELS]
+
+
+TOPIC = Topic("pixels", keys)
+
+
+def measure(model: str, rows: int) -> Iterator[Record]:
+    """One fit, and its error on the 10,000 test images."""
+    train, test = arranged_idx(read_files("mnist"))
+    order = np.random.default_rng(0).permutation(len(train[1]))[:rows]
+    X, y = train[0][order].reshape(rows, -1) / 255.0, train[1][order].astype(np.int64)
+    X_test, y_test = test[0].reshape(len(test[1]), -1) / 255.0, test[1].astype(np.int64)
+    if model == SDGM:
+        sdgm = SDGMClassifier(1, covariance_type="diag", random_state=0)
+        record = fitted(sdgm, X, y) | sizes_of(sdgm)
+        yield record | judged(y_test, in_parts(sdgm.predict_proba, X_test))
+        return
+    if model == SQUARES:
+        X, X_test = (np.hstack([part, part**2]) for part in (X, X_test))
+    regression = LogisticRegression(max_iter=300)
+    record = fitted(regression, X, y)
+    record["weights"] = int(regression.coef_.size + len(regression.intercept_))
+    record["iterations"] = int(regression.n_iter_.max())
+    yield record | judged(y_test, in_parts(regression.predict_proba, X_test))

@@ -1,0 +1,385 @@
+"""Tables on disk that are larger than memory: Parquet and Arrow files, read some rows at a time."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
+
+PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
+# rows that are read from a file at once, if that is not too many numbers: a part of a row group
+# takes nearly as long to read as the whole
+CHUNK_ROWS = 1 << 17
+CHUNK_NUMBERS = 1 << 22
+# numbers that stay in memory, 256 MB: the first chunks, as rows are read in order again and again
+KEPT_NUMBERS = 1 << 25
+# fewer rows than this are read by themselves
+FEW_ROWS = 1 << 12
+LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file anew."
+
+
+def open_rows(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> tuple[FileRows, np.ndarray[Any, Any] | None]:
+    """Rows of Parquet or Arrow files for `fit`, which reads them when it wants them.
+
+    Only some rows at a time and the labels are in memory. ``.npy`` files need nothing of the kind:
+    ``np.load(path, mmap_mode="r")`` can be handed to `fit` as it is.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        A Parquet file (``.parquet``, ``.pq``), an Arrow IPC file (``.arrow``, ``.feather``,
+        ``.ipc``), a folder of such files, which are taken in the order of their names, or several
+        files.
+    target : str, optional
+        The column of labels.
+    columns : sequence of str, optional
+        Columns to learn from, in this order; all but the target if not given. They must hold
+        numbers, or true and false, and nothing may be missing.
+
+    Returns
+    -------
+    X : FileRows
+    y : array of shape (n_rows,), or None without a target
+
+    Raises
+    ------
+    TableError
+        In one sentence, when the files cannot be used.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
+    >>> from sdgm import SDGMClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pl.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    >>> frame = frame.with_columns(kind=pl.when(pl.col("a") > 0).then(1).otherwise(0))
+    >>> with TemporaryDirectory() as folder:
+    ...     frame.write_parquet(Path(folder, "part-0.parquet"))
+    ...     frame.write_parquet(Path(folder, "part-1.parquet"))
+    ...     X, y = open_rows(folder, target="kind")
+    ...     model = SDGMClassifier(1, random_state=0).fit(X, y)
+    >>> X.shape, X.columns, y.shape
+    ((600, 2), ['a', 'b'], (600,))
+    """
+    parts = [FilePart.opened(path) for path in paths_of(source)]
+    names = list(parts[0].schema)
+    if target is not None and target not in names:
+        raise TableError(f"There is no column {quoted(target)}; {did_you_mean(target, names)}")
+    if isinstance(columns, str):
+        raise TableError(f"columns must be several names, got {quoted(columns)}; put it in a list.")
+    chosen = [name for name in names if name != target] if columns is None else list(columns)
+    for name in chosen:
+        if name not in names:
+            raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
+    if not chosen or target in chosen or len(set(chosen)) < len(chosen):
+        raise TableError(
+            f"columns must name one or more columns, each once and the target not among them, got "
+            f"{listed(chosen) or 'none'}."
+        )
+    X = FileRows(parts, chosen)
+    return X, None if target is None else X.values(target)
+
+
+def paths_of(source: Any) -> list[Path]:
+    """The files that are meant, at least one."""
+    if not isinstance(source, str | os.PathLike):
+        paths = [Path(each) for each in source]
+        if not paths:
+            raise TableError("There are no files in the list; name one at least.")
+        return paths
+    path = Path(source)
+    if not path.is_dir():
+        return [path]
+    paths = sorted(
+        each
+        for each in path.iterdir()
+        if each.suffix.lower() in PARQUET + ARROW and not each.name.startswith((".", "_"))
+    )
+    if not paths:
+        raise TableError(
+            f"The folder {str(path)!r} has no files that end in {', '.join(PARQUET + ARROW)}."
+        )
+    return paths
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """One file of a table.
+
+    Attributes
+    ----------
+    path : Path
+    schema : dict from column to polars type
+    n_rows : int
+    """
+
+    path: Path
+    schema: dict[str, Any]
+    n_rows: int
+
+    @classmethod
+    def opened(cls, path: Path) -> FilePart:
+        """The file, of which only the description is read."""
+        pl = polars()
+        suffix = path.suffix.lower()
+        if suffix == ".npy":
+            raise TableError(
+                f"{str(path)!r} can be given to fit without a reader: "
+                "np.load(path, mmap_mode='r') reads its rows when they are wanted."
+            )
+        if suffix not in PARQUET + ARROW:
+            raise TableError(
+                f"{str(path)!r} ends in none of {', '.join(PARQUET + ARROW)}; save the table as "
+                "one of these, text with polars.scan_csv(path).sink_parquet(new_path)."
+            )
+        with path.open("rb"):  # an error of the system names the file
+            pass
+        try:
+            scan = scanned(path)
+            n_rows = scan.select(pl.len()).collect().item()
+            return cls(path, dict(scan.collect_schema()), n_rows)
+        except (pl.exceptions.PolarsError, OSError):
+            kind = "Parquet" if suffix in PARQUET else "Arrow IPC"
+            raise TableError(f"{path.name} is no {kind} file, or is damaged.") from None
+
+    def read(self, columns: Sequence[str], start: int, stop: int) -> Any:
+        """Some of the rows, as a polars frame."""
+        pl = polars()
+        try:
+            wanted = scanned(self.path).select(pl.selectors.by_name(*columns))
+            frame = wanted.slice(start, stop - start).collect()
+        except (pl.exceptions.PolarsError, OSError):
+            frame = None
+        if frame is None or len(frame) != stop - start:
+            raise TableError(
+                f"{self.path.name} cannot be read from row {start} to row {stop}: it is damaged, "
+                "or was changed or removed after it was opened."
+            )
+        return pl.DataFrame([frame.get_column(name) for name in columns])
+
+
+def scanned(path: Path) -> Any:
+    """The file as a polars frame that is not read yet."""
+    pl = polars()
+    if path.suffix.lower() in PARQUET:
+        return pl.scan_parquet(path, glob=False)
+    return pl.scan_ipc(path, glob=False)
+
+
+class FileRows:
+    """Numeric columns of files, one after the other, as a table that is read in parts.
+
+    Made by `open_rows`. Threads may read at the same time. Rows are read some hundred thousand at
+    once, and the last two such chunks are kept, so that reading in order goes over the files once;
+    the first 256 MB stay, and smaller tables are decoded once and for all.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    columns : list of str
+    """
+
+    def __init__(self, parts: Sequence[FilePart], columns: Sequence[str]) -> None:
+        self.parts, self.columns = list(parts), list(columns)
+        for part in self.parts:
+            check_columns(part, self.columns)
+        self.starts = [0, *accumulate(part.n_rows for part in self.parts)]
+        self.shape = (self.starts[-1], len(self.columns))
+        if not self.shape[0]:
+            raise TableError(f"{self.parts[0].path.name} has no rows.")
+        most = max(CHUNK_NUMBERS // len(self.columns), 1)
+        self.chunk_rows = min(CHUNK_ROWS, 1 << (most.bit_length() - 1))
+        self.n_pinned = KEPT_NUMBERS // (self.chunk_rows * len(self.columns))
+        self._kept: dict[int, FloatArray] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        files = f"{len(self.parts)} files" if len(self.parts) > 1 else self.parts[0].path.name
+        return f"<FileRows: {self.shape[0]} rows and {self.shape[1]} columns of {files}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parts": self.parts, "columns": self.columns}  # another process reads for itself
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Rows from ``start`` up to ``stop``: (stop - start, n_columns).
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        X : array of shape (stop - start, n_columns)
+
+        Raises
+        ------
+        TableError
+            Where a value is missing or not finite, with its row and column.
+        """
+        start, stop, _ = slice(start, stop).indices(self.shape[0])
+        size = self.chunk_rows
+        if not FEW_ROWS <= stop - start <= size // 2:  # little would be read once more
+            return self._numbers(start, max(start, stop))
+        X = np.empty((stop - start, self.shape[1]), order="F")
+        for i in range(start // size, -(-stop // size)):
+            first, last = max(start, i * size), min(stop, (i + 1) * size)
+            X[first - start : last - start] = self._chunk(i)[first - i * size : last - i * size]
+        return X
+
+    def _chunk(self, i: int) -> FloatArray:
+        """Chunk i, from those that are kept or from the files."""
+        with self._lock:
+            if i not in self._kept:
+                for old in [each for each in self._kept if each >= self.n_pinned][:-1]:
+                    del self._kept[old]
+                start = i * self.chunk_rows
+                self._kept[i] = self._numbers(start, min(start + self.chunk_rows, self.shape[0]))
+            return self._kept[i]
+
+    def _numbers(self, start: int, stop: int) -> FloatArray:
+        """Rows straight from the files."""
+        X = np.empty((stop - start, self.shape[1]), order="F")
+        for first, frame in self._frames(self.columns, start, stop):
+            for d, values in enumerate(frame.iter_columns()):
+                X[first - start : first - start + len(frame), d] = numbers(values)
+        if not np.isfinite(X).all():
+            n, d = np.argwhere(~np.isfinite(X))[0]
+            problem = "is missing" if np.isnan(X[n, d]) else f"is {X[n, d]}"
+            raise TableError(
+                f"The value in row {start + n} of column {quoted(self.columns[d])} {problem} "
+                f"{LEAVE_OUT}"
+            )
+        return X
+
+    def _frames(self, columns: Sequence[str], start: int, stop: int) -> Iterator[tuple[int, Any]]:
+        """Polars frames of rows, one per file, each with the number of its first row."""
+        first_part = max(bisect_right(self.starts, start) - 1, 0)
+        spans = list(pairwise(self.starts))
+        for part, (first, end) in zip(self.parts[first_part:], spans[first_part:], strict=True):
+            a, b = max(start, first), min(stop, end)
+            if b > a:
+                yield a, part.read(columns, a - first, b - first)
+            if end >= stop:
+                return
+
+    def frames(self, n_rows: int = CHUNK_ROWS) -> Iterator[Any]:
+        """All rows in order, as polars frames of at most ``n_rows``: for `predict_proba` and such.
+
+        Parameters
+        ----------
+        n_rows : int
+
+        Yields
+        ------
+        frame : polars.DataFrame
+        """
+        pl = polars()
+        for start in range(0, self.shape[0], n_rows):
+            stop = min(start + n_rows, self.shape[0])
+            yield pl.concat([frame for _, frame in self._frames(self.columns, start, stop)])
+
+    def values(self, column: str) -> np.ndarray[Any, Any]:
+        """One column of all rows, in memory: labels, or sample weights.
+
+        Parameters
+        ----------
+        column : str
+            Any column of the files.
+
+        Returns
+        -------
+        values : array of shape (n_rows,)
+        """
+        names = list(self.parts[0].schema)
+        if column not in names:
+            raise TableError(f"There is no column {quoted(column)}; {did_you_mean(column, names)}")
+        check_labels(self.parts, column)
+        chunks = []
+        for start in range(0, self.shape[0], CHUNK_ROWS):
+            stop = min(start + CHUNK_ROWS, self.shape[0])
+            for first, frame in self._frames([column], start, stop):
+                series = frame.get_column(column).alias("values")  # no pattern
+                if series.null_count():
+                    raise TableError(
+                        f"The value in row {first + series.is_null().arg_max()} of column "
+                        f"{quoted(column)} is missing {LEAVE_OUT}"
+                    )
+                chunks.append(plain(series))
+        return np.concatenate(chunks)
+
+
+def numbers(values: Any) -> FloatArray:
+    """A polars column as numbers; what is missing is NaN."""
+    pl = polars()
+    return values.cast(pl.Float64).to_numpy()
+
+
+def plain(series: Any) -> np.ndarray[Any, Any]:
+    """Labels as numpy has them: numbers, true and false, or text of one width."""
+    pl = polars()
+    kind = series.dtype
+    if kind.is_decimal():
+        return series.cast(pl.Float64).to_numpy()
+    if kind.is_numeric() or kind == pl.Boolean:
+        return series.to_numpy()
+    return series.cast(pl.String).to_numpy().astype(str)
+
+
+def check_labels(parts: Sequence[FilePart], column: str) -> None:
+    """Refuse files whose labels are of different kinds, or none."""
+    pl = polars()
+    first = parts[0].schema[column]
+    for part in parts:
+        kind = part.schema.get(column)
+        if kind is None:
+            raise TableError(
+                f"{part.path.name} has no column {quoted(column)}; all files need the same columns."
+            )
+        if kind.is_nested() or kind.is_temporal() or kind in (pl.Null, pl.Binary, pl.Object):
+            raise TableError(
+                f"Column {quoted(column)} of {part.path.name} holds {kind}, which cannot be a "
+                "label; use numbers, text, or true and false."
+            )
+        if kind.is_numeric() != first.is_numeric() or (kind == pl.Boolean) != (first == pl.Boolean):
+            raise TableError(
+                f"Column {quoted(column)} holds {first} in {parts[0].path.name} and {kind} in "
+                f"{part.path.name}; use one type for all."
+            )
+
+
+def check_columns(part: FilePart, columns: Sequence[str]) -> None:
+    """Refuse a file whose columns are no numbers."""
+    pl = polars()
+    for name in columns:
+        kind = part.schema.get(name)
+        if kind is None:
+            raise TableError(
+                f"{part.path.name} has no column {quoted(name)}; all files need the same columns."
+            )
+        if not (kind.is_numeric() or kind == pl.Boolean):
+            raise TableError(
+                f"Column {quoted(name)} of {part.path.name} holds {kind}, not numbers; choose "
+                "others with columns=, or write it as numbers."
+            )

@@ -1,0 +1,249 @@
+"""Claims about what a fit to many rows is given: odd tables, labels, weights and settings."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import sdgm
+from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
+from sdgm._typing import FloatArray
+from sdgm.core import reduction
+from sdgm.core import rows as rows_module
+from sdgm.estimators import large, many_rows
+
+N = 1500
+rng = np.random.default_rng(0)
+Y = rng.integers(3, size=N)
+X = rng.normal(size=(N, 2)) + np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])[Y]
+NAMES = np.array(["one", "three", "two"])[Y]
+
+
+@pytest.fixture(autouse=True)
+def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand rows are many, and blocks have 64 of them."""
+    for module in (rows_module, reduction, large):
+        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(large, "RARE_ROWS", 30)
+
+
+class Reader:
+    """A table that is read in parts."""
+
+    def __init__(self, rows: FloatArray, columns: list[str] | None = None) -> None:
+        self.rows, self.shape = rows, rows.shape
+        if columns is not None:
+            self.columns = columns
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        return self.rows[start:stop]
+
+
+def model(form=SDGMClassifier, **parameters):
+    return form(**{"n_components": 1, "random_state": 0} | parameters)
+
+
+def on_disk(folder: Path, rows) -> np.ndarray:
+    np.save(folder / "rows.npy", rows)
+    return np.load(folder / "rows.npy", mmap_mode="r")
+
+
+def assert_same(one, other, tolerance: float = 0.0) -> None:
+    np.testing.assert_array_equal(one._active, other._active)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [np.asfortranarray, lambda a: a.astype(np.float32), lambda a: (100 * a).astype(np.int16)],
+    ids=["by columns", "float32", "integers"],
+)
+def test_files_of_any_order_and_type_are_as_arrays_of_float64(tmp_path: Path, stored) -> None:
+    rows = stored(X)
+    from_disk = model().fit(on_disk(tmp_path, rows), Y)
+    assert_same(from_disk, model().fit(np.asarray(rows, dtype=np.float64), Y))
+    np.testing.assert_array_equal(from_disk.predict(rows), from_disk.predict(rows.astype(float)))
+
+
+def test_frames_lists_and_readers_are_tables_too() -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    expected = model().fit(X, Y)
+    for table in (
+        X.tolist(),
+        pd.DataFrame(X, columns=["a", "b"]),
+        pl.DataFrame(X, schema=["a", "b"]),
+        Reader(X, ["a", "b"]),
+    ):
+        fitted = model().fit(table, Y)
+        assert_same(fitted, expected)
+        if not isinstance(table, list):
+            assert fitted.feature_names_in_.tolist() == ["a", "b"]
+            assert set(" ".join(fitted.terms_)) <= set("ab*^2 ")
+
+
+def labels_of_all_kinds() -> dict[str, tuple[object, list[object]]]:
+    pd = pytest.importorskip("pandas")
+    words, numbers = ["one", "three", "two"], [0, 1, 2]
+    return {
+        "text": (NAMES, words),
+        "objects": (NAMES.astype(object), words),
+        "categories": (pd.Series(NAMES).astype("category"), words),
+        "a list": (NAMES.tolist(), words),
+        "floats": (Y.astype(float), numbers),
+        "bytes": (Y.astype(np.uint8), numbers),
+    }
+
+
+def test_labels_of_any_kind_lead_to_the_same_model(tmp_path: Path) -> None:
+    rows = on_disk(tmp_path, X)
+    expected = model().fit(X, Y)
+    for labels, classes in labels_of_all_kinds().values():
+        fitted = model().fit(rows, labels)
+        assert fitted.classes_.tolist() == classes
+        assert_same(fitted, expected)
+        assert fitted.score(X, np.asarray(labels)) == expected.score(X, Y)
+
+
+def test_a_class_of_one_row_is_in_the_model() -> None:
+    y = np.where(np.arange(N) == 1234, 7, Y)
+    with pytest.warns(ComponentsReducedWarning, match="Class 7 has 1 samples"):
+        fitted = model(n_components=2).fit(Reader(X), y)
+    assert fitted.classes_.tolist() == [0, 1, 2, 7]
+    assert fitted.predict_proba(X)[:, 3].mean() == pytest.approx(1 / N, rel=0.5)
+
+
+def test_columns_that_say_nothing_or_the_same_are_harmless() -> None:
+    expected = model().fit(X, Y)
+    rare = np.zeros(N)
+    rare[1400] = 1e6  # one row, which the sample need not have
+    for more in (np.full(N, 7.0), np.full(N, 1e9), X[:, 0], rare):
+        fitted = model().fit(Reader(np.column_stack([X, more])), Y)
+        assert fitted.score(np.column_stack([X, more]), Y) > expected.score(X, Y) - 0.01
+    nothing = model().fit(Reader(np.ones((N, 2))), Y)
+    np.testing.assert_allclose(nothing.predict_proba(X[:1]), [np.bincount(Y) / N], atol=0.03)
+
+
+def test_units_of_the_inputs_do_not_matter() -> None:
+    expected = model().fit(X, Y)
+    for factor in (1e-150, 1e100):
+        assert_same(model().fit(Reader(X * factor), Y), expected, 1e-6)
+    with pytest.raises(ValueError, match="use standardize=True"):
+        model(standardize=False).fit(Reader(X * 1e200), Y)
+
+
+MISTAKES = {
+    "infinity deep inside": (lambda: (Reader(np.where(X[1321] == X, -np.inf, X)), Y), "row 1321"),
+    "not a number": (lambda: (Reader(np.where(X[9] == X, np.nan, X)), Y), "nan in row 9, column 0"),
+    "numbers to regress on": (lambda: (Reader(X), X[:, 0]), "continuous"),
+    "labels of two types": (
+        lambda: (Reader(X), np.where(Y == 0, None, NAMES.astype(object))),
+        "y mixes labels of type NoneType and str",
+    ),
+    "indicators": (lambda: (Reader(X), np.eye(3)[Y]), r"1d array, got an array of shape \(1500, 3"),
+    "too few labels": (lambda: (Reader(X), Y[1:]), "X has 1500 rows and y has 1499 labels"),
+    "one class": (lambda: (Reader(X), np.full(N, "only")), "one class only, 'only'"),
+    "no columns": (lambda: (Reader(X[:, :0]), Y), r"0 feature\(s\)"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_sentence(name: str) -> None:
+    make, sentence = MISTAKES[name]
+    with pytest.raises(ValueError, match=sentence):
+        model().fit(*make())
+
+
+def test_sparse_tables_are_refused() -> None:
+    for table in (sparse.csr_matrix(X), sparse.coo_array(X)):
+        with pytest.raises(TypeError, match="Sparse data"):
+            model().fit(table, Y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "sentence"),
+    [
+        (-np.ones(N), "negative entry"),
+        (np.zeros(N), "zero for every sample"),
+        (np.ones(N - 1), r"shape \(1499,\) for 1500"),
+        (np.where(np.arange(N) == 1400, np.nan, 1.0), "NaN"),
+    ],
+    ids=["negative", "zero", "too few", "not a number"],
+)
+def test_weights_that_mean_nothing_are_refused(weight: FloatArray, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        model().fit(Reader(X), Y, weight)
+
+
+def test_class_weights_are_sample_weights() -> None:
+    factors = {"one": 1.0, "three": 2.0, "two": 0.5}
+    expected = model().fit(Reader(X), NAMES, np.vectorize(factors.get)(NAMES))
+    assert_same(model(class_weight=factors).fit(Reader(X), NAMES), expected, 1e-12)
+    for wrong in ("x", {"one": 0.0, "three": 1.0, "two": 1.0}):
+        with pytest.raises(ValueError, match="class_weight"):
+            model(class_weight=wrong).fit(Reader(X), NAMES)
+
+
+def test_several_starts_budgets_and_automatic_settings_work_on_readers() -> None:
+    expected = model().fit(X, Y).score(X, Y)
+    assert model(n_init=3).fit(Reader(X), Y).score(X, Y) > expected - 0.01
+    small = model(max_weights=2).fit(Reader(X), Y)
+    assert small.n_active_weights_ <= 2
+    chosen = SDGMClassifier(random_state=0).fit(Reader(X), Y)
+    assert set(chosen.chosen_) == {"covariance_type", "n_components"}
+    assert chosen.score(X, Y) > expected - 0.01
+
+
+@pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
+def test_models_of_many_rows_can_be_saved_pickled_and_cloned(form, tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    fitted = model(form, checkpoint=str(tmp_path / "fit")).fit(Reader(X), NAMES)
+    assert list(tmp_path.iterdir()) == []
+    sdgm.save(fitted, tmp_path / "model.sdgm")
+    P = fitted.predict_proba(X)
+    for again in (
+        sdgm.load(tmp_path / "model.sdgm"),
+        pickle.loads(pickle.dumps(fitted)),
+        clone(fitted).fit(X, NAMES),
+    ):
+        np.testing.assert_array_equal(again.predict_proba(X), P)
+
+
+def test_all_rows_are_at_the_end_of_the_history() -> None:
+    history = model().fit(Reader(X), Y).history_
+    starts = [i for i, record in enumerate(history) if record.iteration == 1]
+    assert len(starts) == 2
+    assert 0 < len(history) - starts[1] <= large.POLISHING_PASSES
+    # more rows, a log likelihood that is lower by as much
+    ratio = history[-1].log_likelihood / history[starts[1] - 1].log_likelihood
+    assert ratio == pytest.approx(N / 400, rel=0.2)
+
+
+def test_callbacks_are_called() -> None:
+    callback = pytest.importorskip("sklearn.callback")
+    if not hasattr(callback, "ScoringMonitor"):
+        pytest.skip("this scikit-learn has no ScoringMonitor")
+    seen = []
+
+    class Seen:
+        """A callback that counts."""
+
+        def setup(self, estimator, context) -> None: ...
+        def on_fit_task_begin(self, estimator, context, **data) -> None: ...
+
+        def on_fit_task_end(self, estimator, context, **data) -> None:
+            seen.append(context.task_name)
+
+        def teardown(self, estimator, context) -> None: ...
+
+    fitted = model().set_callbacks(Seen()).fit(X, Y)
+    assert seen.count("iteration") >= 1
+    assert fitted.score(X, Y) > 0.7

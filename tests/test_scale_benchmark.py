@@ -1,0 +1,80 @@
+"""What the benchmarks of scale rest on: their problems, their readers, their counts, their fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.scale.cost import work
+from benchmarks.scale.disk import FileReader, MappedReader
+from benchmarks.scale.model_of_cost import Cost
+from benchmarks.scale.passes import counted
+from benchmarks.scale.picture import exponent
+from benchmarks.scale.problems import DRAWN_ROWS, Gaussians
+from sdgm.core.objective import class_totals
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import Rows
+
+SMALL = Gaussians(3, 2, 5, spread=0.7, n_informative=4)
+
+
+def test_a_longer_table_begins_with_the_shorter_one() -> None:
+    X, y = SMALL.rows(DRAWN_ROWS + 10, seed=0)
+    X_short, y_short = SMALL.rows(100, seed=0)
+    np.testing.assert_array_equal(X[:100], X_short)
+    np.testing.assert_array_equal(y[:100], y_short)
+    np.testing.assert_array_equal(X[DRAWN_ROWS:], SMALL.block(1, 0)[0][:10])
+
+
+def test_the_posterior_is_calibrated_and_beats_chance() -> None:
+    X, y = SMALL.rows(20_000, seed=1)
+    P = SMALL.posterior(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    error = (P.argmax(axis=1) != y).mean()
+    expected = (1.0 - P.max(axis=1)).mean()  # of Bayes' rule, if P is the posterior
+    assert abs(error - expected) < 0.01 < expected < 0.5
+
+
+@pytest.mark.parametrize("reader", [FileReader, MappedReader])
+def test_readers_return_the_rows_of_the_file(tmp_path: Path, reader) -> None:
+    SMALL.write(tmp_path, 3_000, seed=0)
+    X, y = SMALL.rows(3_000, seed=0)
+    read = reader(tmp_path / "X.npy")
+    assert read.shape == X.shape
+    for start, stop in (0, 1), (700, 2_500), (2_999, 3_000), (0, 3_000):
+        np.testing.assert_array_equal(read.read(start, stop), X[start:stop])
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y)
+
+
+def test_passes_are_counted_by_kind_and_only_within() -> None:
+    rows = BlockedRows.of(Rows(np.ones((10, 1)), np.zeros(10, dtype=int), np.ones(10)))
+    told: list[int] = []
+    with counted(BlockedRows, told.append) as passes:
+        class_totals(rows, 1)
+        rows.total(lambda block: len(block), 1)
+    class_totals(rows, 1)
+    assert passes.record()["passes"] == {"counts": 2} and told == [1, 2]
+
+
+def test_the_exponent_is_that_of_the_last_decade() -> None:
+    rows = np.array([1e2, 1e3, 1e4, 1e5])
+    seconds = np.array([5.0, 5.0, 5.0, 5.0 * 10**0.8])
+    assert exponent(rows, seconds) == pytest.approx(0.8)
+    assert exponent(rows[:1], seconds[:1]) is None
+
+
+def test_the_cost_model_finds_the_constants_that_made_the_times() -> None:
+    passes = []
+    for inputs, weights in (10, 5), (10, 60), (100, 25), (100, 400):
+        shape = {"inputs": inputs, "columns": 4 * weights, "by_component": [weights] * 4}
+        numbers, operations = work(**shape)
+        seconds = 1_000 * (2e-9 * numbers + 3e-11 * operations) / 2
+        passes.append({"rows": 1_000, "pass_median": seconds, **shape})
+    cost = Cost.of(passes, cores=2)
+    assert cost.error < 1e-8
+    assert (cost.per_number, cost.per_operation) == pytest.approx((2e-9, 3e-11))
+    assert cost.pass_seconds(500, 100, 1600, [400] * 4, cores=1) == pytest.approx(
+        passes[-1]["pass_median"]
+    )
