@@ -63,11 +63,11 @@ $(VENV)/.installed-demo: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,export,dev]'
+	$(PIP_INSTALL) -e '.[cli,plot,torch,export,dask,dev]'
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-bench: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,bench]'
+	$(PIP_INSTALL) -e '.[cli,plot,torch,dask,bench]'
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-docs: $(VENV)/.created pyproject.toml constraints.txt

@@ -134,7 +134,7 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
     rows, labels = da.compute(X, y)
     expected = SDGMClassifier(2, random_state=0).fit(rows, labels)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         pids = list(client.run(os.getpid).values())

@@ -45,6 +45,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "commands.md": ("typer", "polars", "safetensors", "onnx"),
     "files.md": ("polars", "safetensors"),
     "start.md": ("typer", "polars", "safetensors", "matplotlib"),
+    "guide/scale.md": ("polars", "dask", "distributed"),
     "guide/tables.md": ("typer", "polars", "safetensors"),
     "guide/reading.md": ("matplotlib", "pandas"),
     "guide/budget.md": ("pandas",),

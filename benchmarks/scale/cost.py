@@ -74,11 +74,12 @@ def of_fit(model: SDGMClassifier, X: Any, y: np.ndarray) -> Record:
     """Passes of a fit, and what it was left with."""
     with counted(BlockedRows) as passes:
         record = fitted(model, X, y)
+    sizes = sizes_of(model)
     return {
         **record,
         **passes.record(),
-        **sizes_of(model),
-        "weights_left": int(model.n_active_weights_),
+        "weights_left": sizes.pop("weights"),  # "weights" is a part of the key
+        **sizes,
         "columns": 1 + len(model.terms_),
         "by_component": np.bincount(model._state.component).tolist(),
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.machine import cpu_model
 from benchmarks.records import MEGABYTE, Record
-from benchmarks.scale import classes, cluster, growth
+from benchmarks.scale import classes, cluster, disk, dual, growth, pixels
 from benchmarks.scale.page_of_cost import cost_section
 from benchmarks.scale.picture import exponent, series
 from benchmarks.scale.tables import found, header, number, row, seconds_of, verdict
@@ -152,7 +152,7 @@ def growth_target(own: list[Record]) -> list[str]:
         f"at {rows:,} rows, two classes: {sdgm / base:.1f} times the time of logistic regression "
         f"({cpu[0] / cpu[1]:.1f} times in processor time)"
     )
-    return [verdict(sdgm / base <= 10.0, what, "at most 10")]
+    return [verdict(sdgm / base <= 10.0, what, "at most 10", full_size=rows >= growth.SIZES[-1])]
 
 
 def disk_section(own: list[Record]) -> list[str]:
@@ -189,7 +189,15 @@ def disk_section(own: list[Record]) -> list[str]:
         for kind in "allocated", "peak":
             size = r[f"{kind}_bytes"] / GIGABYTE
             what = f"{r['way']}, {'resident' if kind == 'peak' else kind}: {size:.2f} GB"
-            lines += ["", verdict(size < 1.0, what, "less than 1 GB with a file of 2 GB")]
+            lines += [
+                "",
+                verdict(
+                    size < 1.0,
+                    what,
+                    "less than 1 GB with a file of 2 GB",
+                    full_size=r["rows"] >= disk.ROWS,
+                ),
+            ]
     return lines
 
 
@@ -232,7 +240,10 @@ def dask_section(own: list[Record]) -> list[str]:
         ratio = seconds_of(one) / seconds_of(two)
         passes = passes_of(one) / passes_of(two)
         what = f"two workers are {ratio:.2f} times as fast as one (passes alone: {passes:.2f})"
-        lines += ["", verdict(ratio >= 1.5, what, "at least 1.5")]
+        lines += [
+            "",
+            verdict(ratio >= 1.5, what, "at least 1.5", full_size=one[0]["rows"] >= cluster.ROWS),
+        ]
     return lines
 
 
@@ -289,7 +300,12 @@ def dual_section(own: list[Record]) -> list[str]:
     for r in own:
         what = f"{r['kernel']}: {r['seconds']:.0f} s, {r['peak_bytes'] / GIGABYTE:.2f} GB"
         good = r["seconds"] < 300 and r["peak_bytes"] < 4 * GIGABYTE
-        lines += ["", verdict(good, what, "under 300 s and 4 GB at 100,000 rows")]
+        lines += [
+            "",
+            verdict(
+                good, what, "under 300 s and 4 GB at 100,000 rows", full_size=r["rows"] >= dual.ROWS
+            ),
+        ]
     return lines
 
 
@@ -313,7 +329,15 @@ def classes_section(own: list[Record]) -> list[str]:
             for r in found(some, model="SDGM"):
                 what = f"SDGM: {r['seconds']:.0f} s, {r['peak_bytes'] / GIGABYTE:.2f} GB"
                 good = r["seconds"] < 600 and r["peak_bytes"] < 2 * GIGABYTE
-                lines += ["", verdict(good, what, "under 600 s and 2 GB at 15,000 rows")]
+                lines += [
+                    "",
+                    verdict(
+                        good,
+                        what,
+                        "under 600 s and 2 GB at 15,000 rows",
+                        full_size=r["rows"] >= classes.TRAIN_ROWS,
+                    ),
+                ]
     return lines
 
 
@@ -329,7 +353,15 @@ def pixels_section(own: list[Record]) -> list[str]:
     ]
     for r in own[:1]:
         what = f"{r['model']}: {r['seconds'] / 60:.1f} minutes"
-        lines += ["", verdict(r["seconds"] < 1800, what, "under 30 minutes with 60,000 images")]
+        lines += [
+            "",
+            verdict(
+                r["seconds"] < 1800,
+                what,
+                "under 30 minutes with 60,000 images",
+                full_size=r["rows"] >= pixels.ROWS,
+            ),
+        ]
     return lines
 
 

@@ -32,8 +32,9 @@ def cost_section(own: list[Record], on_dask: list[Record]) -> list[str]:
         "depend on N. In the second, a row has p columns (those that any component still uses) and "
         "the K components have m weights in all, m_k each. A pass makes 3 D + 2 p + 15 K + 6 m "
         "numbers per row and takes 4 p K + 2 p m + 2 (m² + 2 Σ m_k²) operations in products of "
-        "matrices. It reads 8 bytes per input, 4 per label and, on Dask, 8 per weight of a sample, "
-        "and hands on m² + m numbers per 65,536 rows. There are no other arrays of length N.",
+        "matrices. It reads 8 bytes per input, 4 per label and, on Dask, 8 per sample weight, "
+        "and hands on 2 m² + m numbers per 65,536 rows. Inputs and labels apart, nothing of length "
+        "N is kept.",
         "",
     ]
     if not passes:

@@ -30,6 +30,7 @@ def seconds_of(records: list[Record]) -> float:
     return median(record["seconds"] for record in records) if records else 0.0
 
 
-def verdict(good: bool, what: str, target: str) -> str:
-    """A line about a target."""
-    return f"**{'Met' if good else 'Not met'}**: {what}; the target is {target}."
+def verdict(good: bool, what: str, target: str, *, full_size: bool = True) -> str:
+    """A line about a target, which says nothing about smaller problems than its own."""
+    word = ("Met" if good else "Not met") if full_size else "Smaller than the target's problem"
+    return f"**{word}**: {what}; the target is {target}."

@@ -247,3 +247,51 @@ def test_callbacks_are_called() -> None:
     fitted = model().set_callbacks(Seen()).fit(X, Y)
     assert seen.count("iteration") >= 1
     assert fitted.score(X, Y) > 0.7
+
+
+def test_rows_that_count_are_all_drawn_when_they_are_few() -> None:
+    weight = (np.arange(N) >= N - 40).astype(float)
+    fitted = model().fit(X, Y, sample_weight=weight)
+    assert set(fitted.classes_) == {0, 1, 2}
+    few = model().fit(X[-40:], Y[-40:])
+    np.testing.assert_allclose(fitted.predict_proba(X), few.predict_proba(X), atol=0.02)
+
+
+def test_inputs_that_say_nothing_leave_the_shares_of_all_rows() -> None:
+    fitted = model().fit(np.ones((N, 2)), Y)
+    shares = np.bincount(Y) / N
+    np.testing.assert_allclose(fitted.predict_proba(np.ones((1, 2)))[0], shares, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("stored", "sentence"),
+    [
+        (np.ones(N), "two dimensions"),
+        (np.ones((N, 2, 2)), "two dimensions"),
+        (np.ones((N, 2), dtype=complex), "complex128, not numbers"),
+        (np.ones((N, 2), dtype="U3"), "not numbers"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused(tmp_path: Path, stored, sentence: str) -> None:
+    np.save(tmp_path / "X.npy", stored)
+    with pytest.raises(ValueError, match=sentence):
+        model().fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)
+
+
+def test_labels_are_wanted(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="y is None"):
+        model().fit(np.load(tmp_path / "X.npy", mmap_mode="r"), None)
+
+
+def test_one_huge_input_among_many_rows_is_refused() -> None:
+    table = X.copy()
+    table[-1, 0] = 1e200
+    with pytest.raises(ValueError, match="too large"):
+        model(standardize=False).fit(table, Y)
+
+
+@pytest.mark.parametrize("n_rows", [500, N])
+def test_a_reader_names_its_inputs(n_rows: int) -> None:
+    fitted = model().fit(Reader(X[:n_rows], ["width", "height"]), Y[:n_rows])
+    assert fitted.feature_names_in_.tolist() == ["width", "height"]

@@ -35,6 +35,7 @@ from sdgm.estimators.journal import (
     journaled_learn,
     keeping_journal,
 )
+from sdgm.estimators.large import RowReader
 from sdgm.estimators.many_rows import ManyRowsMixin, all_in_memory
 from sdgm.estimators.parameters import (
     Predictive,
@@ -57,7 +58,7 @@ from sdgm.estimators.preparation import (
     reduced_to_samples,
     require_memory,
 )
-from sdgm.estimators.problem import Columns, Problem
+from sdgm.estimators.problem import LARGEST_INPUT, Columns, Problem
 from sdgm.estimators.progress import (
     CallbackSupportMixin,
     Progress,
@@ -68,9 +69,6 @@ from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import blas_threads
 
-# inputs, and features or kernel values, whose squares can still be summed
-LARGEST_INPUT = 1e70
-LARGEST_VALUE = 1e140
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
 # arrays of the size of the Newton matrix that are alive at once
@@ -105,8 +103,8 @@ class BaseSDGM(
     n_jobs: int | None
     verbose: int
     record_states: bool
-    checkpoint: Any = None
-    solver: str = "auto"
+    checkpoint: Any
+    solver: str
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -133,6 +131,8 @@ class BaseSDGM(
             if self._has_many_rows(X, options):
                 return self._fit_many_rows(X, y, sample_weight, options)
             problem = self._prepare(all_in_memory(X), y, sample_weight, options)
+            if isinstance(X, RowReader):
+                self._set_names(X)
             reference = self._reference(problem)
             if reference is not None:
                 return self._fit_automatically(reference, problem, X, y, sample_weight)

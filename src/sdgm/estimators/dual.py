@@ -15,10 +15,10 @@ from sdgm.core.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.options import Options, Preset
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM
+from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import boolean, positive_number
 from sdgm.estimators.preparation import require_memory
-from sdgm.estimators.problem import Columns, Problem
+from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
 # components times columns up to which all rows can become relevance vectors when a reference is
 # learned, and how many can at least

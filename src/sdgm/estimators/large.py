@@ -22,6 +22,7 @@ from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.journal import journaled_learn
+from sdgm.estimators.problem import LARGEST_INPUT
 
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768
@@ -53,7 +54,10 @@ def blocked_table(
     def read(i: int) -> Rows:
         start, stop = i * CANONICAL_ROWS, min((i + 1) * CANONICAL_ROWS, n_rows)
         block = X.read(start, stop) if isinstance(X, RowReader) else X[start:stop]
-        block = np.asarray(block, dtype=np.float64)
+        block = np.asarray(block)
+        if block.dtype.kind not in "biuf":
+            raise ValueError(f"X holds {block.dtype}, not numbers; encode it or leave it out.")
+        block = block.astype(np.float64, copy=False)
         if block.shape != (stop - start, n_features):
             raise ValueError(
                 f"rows {start} to {stop} of X came as an array of shape {block.shape} instead of "
@@ -105,11 +109,11 @@ def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int
     rows : RowSource
         With inputs in place of Z, and class indices.
     class_rows : (C,) array
-        Rows of each class.
+        Rows of each class that count.
     n_rows : int
     seed : int
     """
-    share = min(n_rows / len(rows), 1.0)
+    share = min(n_rows / class_rows.sum(), 1.0)
     chance = np.minimum(np.maximum(share, RARE_ROWS / np.maximum(class_rows, 1.0)), 1.0)
 
     def of_block(block: Rows) -> Picked:
@@ -124,10 +128,11 @@ def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int
 
 
 def rows_by_class(rows: RowSource, n_classes: int) -> FloatArray:
-    """How many rows each class has: (C,)."""
+    """How many rows of positive weight each class has: (C,)."""
 
     def of_block(block: Rows) -> FloatArray:
-        return np.bincount(block.y, minlength=n_classes).astype(np.float64)
+        counted = block.y[block.s > 0.0]
+        return np.bincount(counted, minlength=n_classes).astype(np.float64)
 
     return rows.total(of_block, n_classes)
 
@@ -144,6 +149,12 @@ class ModelColumns:
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             standardized = (X - self.center) * self.inverse_scale
+        furthest = np.abs(standardized).max(initial=0.0)
+        if not furthest < LARGEST_INPUT:
+            raise ValueError(
+                f"the inputs are too large, up to {furthest:.3g} in units of their deviation: "
+                "their squares would overflow; leave out such rows or rescale them."
+            )
         np.clip(standardized, -self.reach, self.reach, out=standardized)
         Phi = self.basis.transform(standardized)
         Z = np.empty((len(X), 1 + Phi.shape[1]), order="F")

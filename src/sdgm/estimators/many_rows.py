@@ -78,11 +78,11 @@ class ManyRowsMixin:
     def _fit_many_rows(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Self:
         """Fit to a table in memory or on disk."""
         if is_on_disk(X):
+            check_table(X)
             self.n_features_in_ = X.shape[1]
-            names = getattr(X, "columns", None)
-            vars(self).pop("feature_names_in_", None)
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
+            self._set_names(X)
+            if y is None:
+                raise ValueError("y is None; give one label per row.")
             y = column_or_1d(y, warn=True)
             if len(y) != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)} labels.")
@@ -101,6 +101,13 @@ class ManyRowsMixin:
             table = blocked_table(X, codes, s, n_threads=n_threads)
             return self._fit_table(table, options)
 
+    def _set_names(self, X: Any) -> None:
+        """Names of the inputs, where a table that is read in parts has them."""
+        vars(self).pop("feature_names_in_", None)
+        names = getattr(X, "columns", None)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
     def _fit_table(self, table: Any, options: Options) -> Self:
         """Fit to rows with inputs in place of Z; ``classes_`` and ``n_features_in_`` are set."""
         if len(self.classes_) < 2:
@@ -118,8 +125,7 @@ class ManyRowsMixin:
         own |= set(self.get_params())
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
         self._take_over(self, picked.number)
-        if self._state.n_weights:
-            self._polish(table, options)
+        self._polish(table, options)
         return self
 
     def _polish(self, table: Any, options: Options) -> None:
@@ -160,6 +166,15 @@ class ManyRowsMixin:
 def is_on_disk(X: Any) -> bool:
     """Whether rows are read when they are wanted."""
     return isinstance(X, np.memmap | RowReader)
+
+
+def check_table(X: Any) -> None:
+    """Refuse what is no table of numbers."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions, got shape {tuple(X.shape)}; reshape it.")
+    kind = getattr(X, "dtype", None)
+    if kind is not None and kind.kind not in "biuf":
+        raise ValueError(f"X holds {kind}, not numbers; encode it or leave it out.")
 
 
 def all_in_memory(X: Any) -> Any:

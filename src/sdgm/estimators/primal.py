@@ -12,10 +12,10 @@ from sdgm.core.design import feature_design
 from sdgm.core.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
-from sdgm.estimators.base import LARGEST_VALUE, BaseSDGM
+from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import choice
 from sdgm.estimators.preparation import require_memory
-from sdgm.estimators.problem import Columns, Problem
+from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
 # what is tried when the covariance type is left open
 SIMPLE_TO_FULL = ("tied", "diag", "full")

@@ -11,6 +11,10 @@ from sdgm.core.initialization import Start
 from sdgm.core.options import Options
 from sdgm.estimators.sample import Sample
 
+# inputs, and features or kernel values, whose squares can still be summed
+LARGEST_INPUT = 1e70
+LARGEST_VALUE = 1e140
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -19,7 +19,7 @@ from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reference import MAX_RANK
 from sdgm.core.state import Stop
 from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
-from sdgm.estimators.base import LARGEST_INPUT, BaseSDGM
+from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -28,6 +28,7 @@ from sdgm.estimators.parameters import (
 )
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.threads import blas_threads
 
 UNLABELLED = -1

@@ -74,6 +74,8 @@ HISTORY = {
 def take_apart(model: BaseSDGM, arrays: dict[str, Array]) -> dict[str, Any]:
     """The document of a fitted classifier; its arrays are added to ``arrays``."""
     kind = next((kind for kind, known in CLASSIFIERS.items() if type(model) is known), None)
+    if kind is None and hasattr(model, "to_local"):
+        raise TypeError("A model that was fitted with Dask is saved by way of model.to_local().")
     if kind is None:
         raise TypeError(
             f"{type(model).__name__} is no classifier that a model file holds; use one of "
