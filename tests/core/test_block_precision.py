@@ -21,7 +21,11 @@ from sdgm.core.learning import uses_blocks
 from sdgm.core.newton import maximize_over_w, newton_system
 from sdgm.core.objective import derivatives_of_rows
 from sdgm.core.options import FAST, Solver
-from sdgm.core.truncated_newton import conjugate_gradients, maximize_by_blocks
+from sdgm.core.truncated_newton import (
+    Preconditioner,
+    conjugate_gradients,
+    maximize_by_blocks,
+)
 from tests.reference.problems import FORMS, random_problem
 
 
@@ -60,9 +64,9 @@ def test_the_direction_is_newtons_own(form: str) -> None:
     )
     grad = in_coordinates(gradient_of_rows(rows, mixture, None).of_V, whitening) - problem.theta
     product = curvature_product(rows, mixture, whitening, observed=False)
-    direction, n_products = conjugate_gradients(product, grad, blocks, 1e-12)
-    np.testing.assert_allclose(direction, whole.direction, atol=1e-8)
-    assert 0 < n_products < 60
+    path = conjugate_gradients(product, grad, Preconditioner.of(blocks, whitening), 1e-12)
+    np.testing.assert_allclose(path.end, whole.direction, atol=1e-8)
+    assert 0 < path.n_products < 60
     assert blocks.half_log_det >= whole.precision.half_log_det - 1e-9
 
 
@@ -93,8 +97,8 @@ def test_a_mode_stays_a_mode_with_the_observed_information(form: str) -> None:
 def test_a_direction_of_negative_curvature_is_still_uphill() -> None:
     precision = BlockPrecision.from_blocks([slice(0, 2)], [np.zeros((2, 2))])
     b = np.array([1.0, 2.0])
-    direction, _ = conjugate_gradients(lambda v: v * np.array([1.0, -1.0]), b, precision, 1e-3)
-    assert b @ direction > 0.0
+    path = conjugate_gradients(lambda v: v * np.array([1.0, -1.0]), b, precision, 1e-3)
+    assert b @ path.end > 0.0
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])

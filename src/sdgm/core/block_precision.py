@@ -65,11 +65,6 @@ class BlockPrecision:
                 result[where], _ = lapack.dpotrs(L, b[where], lower=1)
         return result
 
-    def norm(self, v: FloatArray) -> float:
-        """Root of ``v' (I + blocks) v``."""
-        blocks = zip(self.coordinates, self.curvature, strict=True)
-        return float(np.sqrt(v @ v + sum(float(v[where] @ C @ v[where]) for where, C in blocks)))
-
     def shrinkage(self, coordinates: Sequence[slice]) -> list[FloatArray]:
         """Diagonal blocks of ``I - V``, as if the blocks were all there is."""
         return [

@@ -41,7 +41,7 @@ MANY_STEPS = 50
 FULL_COORDINATES = 1_000
 PRODUCTS = 40
 BLOCKS_PAY = 4.0
-# with diagonal blocks: passes, and the log evidence per component that they must add to go on
+# passes, and the log evidence per component that they must add to go on, where it is approximate
 STALLED_PASSES = 10
 STALLED_GAIN = 0.01
 
@@ -138,7 +138,8 @@ def learn(
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
-            if isinstance(mode.precision, BlockPrecision) and has_stalled(records):
+            is_rough = options.is_rough or isinstance(mode.precision, BlockPrecision)
+            if is_rough and has_stalled(records) and not has_few_weights(state, options):
                 converged, smaller = True, False
             if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
@@ -154,8 +155,8 @@ def learn(
 def has_stalled(records: Sequence[Record]) -> bool:
     """Whether the last passes added next to nothing to the log evidence.
 
-    Of thousands of weights some are always on their way out; with the evidence of diagonal blocks
-    it is not worth waiting for the last.
+    Of hundreds of weights some are always on their way out. It is not worth waiting for the last of
+    them with the evidence of diagonal blocks, or of a sample.
     """
     if len(records) <= STALLED_PASSES:
         return False

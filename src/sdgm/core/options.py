@@ -67,6 +67,8 @@ class Options:
         Whether a column has one alpha for all components, so that it stays or leaves as a whole.
     solver : Solver
         The whole Newton matrix, or its diagonal blocks, or whichever takes less work.
+    is_rough : bool
+        Whether the rows are a sample, so that learning ends when the evidence hardly grows.
     merge_rows : bool
         Whether identical rows are one row, and one candidate column in the dual form.
     scale_columns : bool
@@ -97,6 +99,7 @@ class Options:
     learn_alpha: bool = True
     share_columns: bool = False
     solver: Solver = Solver.AUTO
+    is_rough: bool = False
 
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when

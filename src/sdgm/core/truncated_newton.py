@@ -10,11 +10,12 @@ to precondition; and again at its end, for the evidence, if that is elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from sdgm._typing import FloatArray
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.block_precision import (
     BlockPrecision,
     curvature_blocks,
@@ -33,6 +34,8 @@ ROUGH, EXACT = 0.1, 1e-3
 MAX_PRODUCTS = 60
 # products after which the blocks precondition badly and are computed anew
 MANY_PRODUCTS = 30
+# steps in place of one with Newton's matrix: they are rougher, and much less work
+STEPS = 10
 # the next direction may be so many times as long as the step that was taken, in full or in part
 FAR, NEAR = 4.0, 1.0
 # log posterior per component that a climb gains before its end counts as elsewhere
@@ -74,35 +77,34 @@ def maximize_by_blocks(
         return log_posterior(place.fit, place.theta, complete=complete)
 
     def system(
-        place: Place, precision: BlockPrecision, residual: float, radius: float
-    ) -> tuple[System, int]:
+        place: Place, blocks: BlockPrecision, residual: float, radius: float
+    ) -> tuple[System, Path]:
         product = curvature_product(rows, place.mixture, whitening, observed=observed)
-        direction, n_products = conjugate_gradients(
-            product, place.grad, precision, residual, radius
+        path = conjugate_gradients(
+            product, place.grad, Preconditioner.of(blocks, whitening), residual, radius
         )
-        gain = 0.5 * float(place.grad @ direction)
-        return System(place.theta, place.mixture, place.fit, precision, direction, gain), n_products
+        gain = 0.5 * float(place.grad @ path.end)
+        return System(place.theta, place.mixture, place.fit, blocks, path.end, gain), path
 
     place = at(mixture, theta)
-    precision, known_at = blocks_at(place), height(place)
-    first = squared_size(place.grad, precision)
+    blocks, known_at = blocks_at(place), height(place)
+    first = squared_size(place.grad, blocks)
     radius = np.inf
-    here, n_products = system(place, precision, ROUGH, radius)
+    here, path = system(place, blocks, ROUGH, radius)
     steps = 0
-    while steps < max_steps:
+    while steps < STEPS * max_steps:
         steps += 1
         there = uphill(here, whitening, at, complete=complete)
         if there is None:
             break
-        step = there.theta - here.theta
-        was_full = bool((there.theta == here.theta + here.direction).all())
-        longer = (FAR if was_full else NEAR) * precision.norm(step)
-        radius = max(radius, longer) if was_full else longer
-        if n_products > MANY_PRODUCTS:
-            precision, known_at = blocks_at(there), height(there)
-        shrunk = np.sqrt(squared_size(there.grad, precision) / first)
-        residual = float(np.clip(shrunk, EXACT, ROUGH))
-        here, n_products = system(there, precision, residual, radius)
+        part = np.linalg.norm(there.theta - here.theta) / np.linalg.norm(path.end)
+        is_full = part > 0.99
+        trusted = float((FAR if is_full else NEAR) * part * path.length)
+        radius = max(radius, trusted) if is_full else trusted
+        if path.n_products > MANY_PRODUCTS:
+            blocks, known_at = blocks_at(there), height(there)
+        shrunk = np.sqrt(squared_size(there.grad, blocks) / first)
+        here, path = system(there, blocks, float(np.clip(shrunk, EXACT, ROUGH)), radius)
         if here.gain <= tol:
             break
     if height(here) - known_at > ELSEWHERE * len(mixture.log_pi):
@@ -110,19 +112,80 @@ def maximize_by_blocks(
     return here, steps
 
 
-def squared_size(grad: FloatArray, precision: BlockPrecision) -> float:
+def squared_size(grad: FloatArray, blocks: BlockPrecision) -> float:
     """``grad' V grad``, with the inverse of the blocks as V."""
-    return float(grad @ precision.solve(grad))
+    return float(grad @ blocks.solve(grad))
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """The inverse of the blocks, and of the prior along directions that change no posterior.
+
+    Adding the same to the weights of a column in all components changes no posterior: along such
+    directions there is nothing but the prior, however large the blocks are.
+
+    Attributes
+    ----------
+    blocks : BlockPrecision
+    shared : (n,) integer array
+        Coordinates that are weights of columns which all components have.
+    group : (n,) integer array
+        Counts those columns.
+    unit : (n,) array
+        The direction of each, of length one.
+    """
+
+    blocks: BlockPrecision
+    shared: IntArray
+    group: IntArray
+    unit: FloatArray
+
+    @classmethod
+    def of(cls, blocks: BlockPrecision, whitening: Whitening) -> Preconditioner:
+        """With the columns that all components have, where coordinates are weights."""
+        if not whitening.is_diagonal:
+            none = np.empty(0, dtype=np.intp)
+            return cls(blocks, none, none, np.empty(0))
+        column = whitening.column
+        in_all = np.bincount(column) == len(whitening.Q)
+        shared = np.flatnonzero(in_all[column])
+        _, group = np.unique(column[shared], return_inverse=True)
+        change = 1.0 / whitening.prior_std[shared]
+        length = np.sqrt(np.bincount(group, change**2))
+        return cls(blocks, shared, group, change / length[group])
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """The inverse times b: (m,)."""
+        result = self.blocks.solve(b)
+        along = np.bincount(self.group, self.unit * b[self.shared])
+        result[self.shared] += self.unit * along[self.group]
+        return result
+
+
+class Path(NamedTuple):
+    """What conjugate gradients came to.
+
+    Attributes
+    ----------
+    end : (m,) array
+    length : float
+        In the norm of what preconditions.
+    n_products : int
+    """
+
+    end: FloatArray
+    length: float
+    n_products: int
 
 
 def conjugate_gradients(
     product: Callable[[FloatArray], FloatArray],
     b: FloatArray,
-    precision: BlockPrecision,
+    inverse: Preconditioner | BlockPrecision,
     residual: float,
     radius: float = np.inf,
-) -> tuple[FloatArray, int]:
-    """An uphill direction near the solution of ``product(x) = b``, and how many products it took.
+) -> Path:
+    """An uphill direction near the solution of ``product(x) = b``.
 
     Ends early at a direction of negative curvature, with what is reached, and where it leaves the
     region that is trusted.
@@ -131,36 +194,37 @@ def conjugate_gradients(
     ----------
     product : callable
     b : (m,) array
-    precision : BlockPrecision
-        Whose inverse preconditions.
+    inverse : Preconditioner or BlockPrecision
     residual : float
-        Part of b, in the norm of that inverse, that may be left.
+        Part of b, in the norm of the inverse, that may be left.
     radius : float
-        Of the trusted region, in the norm of the precision.
+        Of the trusted region.
     """
     x, left = np.zeros_like(b), b.copy()
-    z = precision.solve(left)
+    z = inverse.solve(left)
     direction, rho = z, float(left @ z)
     smallest = residual**2 * rho
-    # squared lengths and the product of x and direction, in the norm of the precision
+    # squared lengths and the product of x and direction
     xx, xd, dd = 0.0, 0.0, rho
     for n_products in range(MAX_PRODUCTS):
         if rho <= smallest:
-            return x, n_products
+            return Path(x, np.sqrt(xx), n_products)
         image = product(direction)
         curvature = float(direction @ image)
         if curvature <= 0.0:
-            return (x if n_products else direction), n_products + 1
+            if n_products == 0:
+                return Path(direction, np.sqrt(dd), 1)
+            return Path(x, np.sqrt(xx), n_products + 1)
         step = rho / curvature
-        if xx + 2.0 * step * xd + step**2 * dd > radius**2:
+        longer = xx + 2.0 * step * xd + step**2 * dd
+        if longer > radius**2:
             step = (np.sqrt(xd**2 + dd * (radius**2 - xx)) - xd) / dd
-            return x + step * direction, n_products + 1
+            return Path(x + step * direction, radius, n_products + 1)
         x = x + step * direction
         left = left - step * image
-        z = precision.solve(left)
+        z = inverse.solve(left)
         rho, before = float(left @ z), rho
         ratio = rho / before
         direction = z + ratio * direction
-        xx, xd = xx + 2.0 * step * xd + step**2 * dd, ratio * (xd + step * dd)
-        dd = rho + ratio**2 * dd
-    return x, MAX_PRODUCTS
+        xx, xd, dd = longer, ratio * (xd + step * dd), rho + ratio**2 * dd
+    return Path(x, np.sqrt(xx), MAX_PRODUCTS)

@@ -39,6 +39,8 @@ class Whitening:
         Where each component's weights begin in w.
     component : (m,) array
         Component of each coordinate.
+    column : (n_active,) array
+        Column of each weight.
     """
 
     L: FloatArray
@@ -47,6 +49,7 @@ class Whitening:
     starts: IntArray
     weight_starts: IntArray
     component: IntArray
+    column: IntArray
 
     @property
     def is_diagonal(self) -> bool:
@@ -110,7 +113,9 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     if n_weights.max(initial=0) <= p:
         L = (Rt[state.column] * prior_std[:, None]).T
         identity: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
-        return Whitening(L, identity, prior_std, weight_starts, weight_starts, state.component)
+        return Whitening(
+            L, identity, prior_std, weight_starts, weight_starts, state.component, state.column
+        )
     upper = _upper_triangle(p)
     factors = []
     for first, last in pairwise(weight_starts.tolist()):
@@ -126,6 +131,7 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
         starts=np.concatenate([[0], np.cumsum(sizes)]),
         weight_starts=weight_starts,
         component=np.repeat(np.arange(len(sizes)), sizes),
+        column=state.column,
     )
 
 

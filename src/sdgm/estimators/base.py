@@ -233,7 +233,8 @@ class BaseSDGM(
         if self.standardize is not None:
             boolean("standardize", self.standardize)
         options = preset_options(choice("preset", self.preset, Preset))
-        options = replace(options, solver=choice("solver", self.solver, Solver))
+        solver = choice("solver", self.solver, Solver)
+        options = replace(options, solver=solver, is_rough=self._is_sample_fit)
         if prior is Prior.RIDGE:
             options = with_ridge_prior(options, float(self.alpha))
         if self.max_iter is not None:

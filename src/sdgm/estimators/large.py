@@ -7,6 +7,7 @@ with every row in every sum: the same loop, over blocks that are read when they 
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
@@ -53,11 +54,12 @@ def blocked_table(
 
     def read(i: int) -> Rows:
         start, stop = i * CANONICAL_ROWS, min((i + 1) * CANONICAL_ROWS, n_rows)
-        block = X.read(start, stop) if isinstance(X, RowReader) else X[start:stop]
-        block = np.asarray(block)
+        block = np.asarray(X.read(start, stop) if isinstance(X, RowReader) else X[start:stop])
         if block.dtype.kind not in "biuf":
             raise ValueError(f"X holds {block.dtype}, not numbers; encode it or leave it out.")
-        block = block.astype(np.float64, copy=False)
+        block = block.astype(np.float64, copy=isinstance(X, np.memmap))
+        if isinstance(X, np.memmap):
+            hand_back(X)
         if block.shape != (stop - start, n_features):
             raise ValueError(
                 f"rows {start} to {stop} of X came as an array of shape {block.shape} instead of "
@@ -72,6 +74,17 @@ def blocked_table(
         return Rows(block, y[start:stop], s[start:stop], first=start)
 
     return BlockedRows(n_rows, read, n_threads)
+
+
+def hand_back(X: np.memmap[Any, Any]) -> None:
+    """Give up the pages of a mapped file that were read; the system may keep them in its cache.
+
+    They would count as memory of this process until there is no other left.
+    """
+    mapping = getattr(X, "_mmap", None)
+    # pages of a private mapping may have been written to
+    if mapping is not None and X.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True)

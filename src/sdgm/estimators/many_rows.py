@@ -57,7 +57,7 @@ class ManyRowsMixin:
     n_iter_: int
 
     # set for the fit to a sample, which may be large when there are many rare classes
-    _learns_all_at_once = False
+    _is_sample_fit = False
 
     def _unfitted_local(self) -> Any:
         """An unfitted estimator of the same kind that takes arrays."""
@@ -68,7 +68,7 @@ class ManyRowsMixin:
         shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 0,)
         return (
             shape[0] > LARGE_ROWS
-            and not self._learns_all_at_once
+            and not self._is_sample_fit
             and options.merge_rows
             and isinstance(self.init, str)
             and not self._is_precomputed()
@@ -119,9 +119,9 @@ class ManyRowsMixin:
         picked = drawn_sample(table, rows_by_class(table, len(self.classes_)), SAMPLE_ROWS, seed)
         model = self._unfitted_local()
         model.set_params(class_weight=None, warm_start=False, random_state=seed)
-        model._learns_all_at_once = True
+        model._is_sample_fit = True
         model.fit(picked.X, self.classes_[picked.y], picked.s)
-        own = {"classes_", "n_features_in_", "feature_names_in_", "_learns_all_at_once"}
+        own = {"classes_", "n_features_in_", "feature_names_in_", "_is_sample_fit"}
         own |= set(self.get_params())
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
         self._take_over(self, picked.number)
