@@ -25,7 +25,8 @@ from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.state import State
 from sdgm.core.whitening import whiten
-from sdgm.estimators.large import ModelColumns, blocked_table
+from sdgm.estimators.large import blocked_table
+from sdgm.estimators.polishing import ModelColumns
 from sdgm.estimators.threads import in_threads
 from sdgm.experiments.cells import Key
 

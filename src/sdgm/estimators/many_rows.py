@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from sdgm._typing import FloatArray
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Options
 from sdgm.core.state import Record, Stop
 from sdgm.estimators.elimination import MAX_COVARIANCE
 from sdgm.estimators.large import (
     LARGE_ROWS,
     SAMPLE_ROWS,
-    ModelColumns,
-    Polished,
     RowReader,
     blocked_table,
     drawn_sample,
-    polished,
     rows_by_class,
 )
 from sdgm.estimators.parameters import (
@@ -28,6 +26,7 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
+from sdgm.estimators.polishing import ModelColumns, Polished, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
 
@@ -39,6 +38,7 @@ class ManyRowsMixin:
     n_features_in_: int
     class_weight: Any
     verbose: int
+    max_weights: int | None
     record_states: bool
     init: Any
     get_params: Any
@@ -129,27 +129,44 @@ class ManyRowsMixin:
         return self
 
     def _polish(self, table: Any, options: Options) -> None:
-        """Go on learning on all rows with the columns that the sample left."""
-        columns = ModelColumns(self._center, self._inverse_scale, self._reach, self._basis)
+        """Go on learning on all rows."""
+        state, survivors = self._state, np.unique(self._state.column[self._state.column > 0])
+        candidates = self._candidate_basis() if options.learn_alpha else None
+        if candidates is None or self.max_weights is not None:
+            # numbered as the columns of the basis, the constant being zero
+            state = replace(state, column=np.searchsorted(survivors, state.column, side="right"))
+            candidates = None
+        basis = self._basis if candidates is None else candidates
 
         def show(record: Record) -> None:
             if self.verbose:
                 print_line(record)
 
-        result = polished(
-            table.mapped(columns),
-            self._state,
+        end = polished(
+            table,
+            ModelColumns(self._center, self._inverse_scale, self._reach, basis),
+            state,
             options,
             show,
+            admit=candidates is not None,
             max_covariance=MAX_COVARIANCE,
         )
-        self._take_polished(result)
-        if result.result.stop is Stop.INTERRUPTED:
+        if candidates is None:
+            number = np.concatenate([[0], survivors])
+            end = replace(end, state=replace(end.state, column=number[end.state.column]))
+        else:
+            self._basis, survivors = candidates, np.arange(1, 1 + len(candidates))
+            self._take_over(self, np.empty(0, dtype=np.intp))
+        self._take_polished(end, survivors)
+        if end.result.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
 
-    def _take_polished(self, end: Polished) -> None:
-        """Fitted attributes of what learning from all rows led to."""
-        before = np.unique(self._state.column[self._state.column > 0])
+    def _candidate_basis(self) -> Any:
+        """All columns but the constant, in order, where they do not depend on the sample."""
+        return None
+
+    def _take_polished(self, end: Polished, before: IntArray) -> None:
+        """Fitted attributes of what learning from all rows led to; the basis had these columns."""
         after = np.unique(end.state.column[end.state.column > 0])
         records = end.result.records
         vars(self).update(

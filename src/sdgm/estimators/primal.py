@@ -255,5 +255,9 @@ class SDGMClassifier(BaseSDGM):
             if i == 0 or self._is_affordable(n_components, n_columns, reference):
                 yield [{"covariance_type": covariance_type, "n_components": n_components}]
 
+    def _candidate_basis(self) -> Monomials:
+        basis = monomials(self.n_features_in_, self._setting("covariance_type"))
+        return basis.take(np.arange(1, len(basis)))
+
     def _take_over(self, model: Any, user_rows: IntArray) -> None:
         self.terms_ = self._names(self._basis)

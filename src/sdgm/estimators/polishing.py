@@ -1,0 +1,227 @@
+"""From the model of a sample to that of all rows.
+
+A sample tells which components there are and which columns matter most. All rows tell more: columns
+that the sample could not tell from noise come back where they would add to the evidence, and then
+learning goes on with every row in every sum: the same loop, over blocks that are read when they are
+wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.learning import Result, laplace_covariance, shares
+from sdgm.core.objective import Mixture, block_posteriors, class_totals
+from sdgm.core.options import Options
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.pruning import evidence_of_weight
+from sdgm.core.rows import Rows, RowSource
+from sdgm.core.state import Record, State, Stop
+from sdgm.estimators.journal import journaled_learn
+from sdgm.estimators.problem import LARGEST_INPUT
+
+# passes of the outer loop over all rows: with so many the weights hardly depend on the precisions
+POLISHING_PASSES = 5
+# times that columns may come back, and the log evidence that each must add, by itself
+ADMISSIONS = 2
+ADMISSION = 2.0
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """Columns at rows of inputs, the constant first: Z of the polishing."""
+
+    center: FloatArray
+    inverse_scale: FloatArray
+    reach: float
+    basis: Any
+
+    def take(self, columns: IntArray) -> ModelColumns:
+        """The constant, and these of the others, counted from zero."""
+        return replace(self, basis=self.basis.take(columns))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            standardized = (X - self.center) * self.inverse_scale
+        furthest = np.abs(standardized).max(initial=0.0)
+        if not furthest < LARGEST_INPUT:
+            raise ValueError(
+                f"the inputs are too large, up to {furthest:.3g} in units of their deviation: "
+                "their squares would overflow; leave out such rows or rescale them."
+            )
+        np.clip(standardized, -self.reach, self.reach, out=standardized)
+        Phi = self.basis.transform(standardized)
+        Z = np.empty((len(X), 1 + Phi.shape[1]), order="F")
+        Z[:, 0], Z[:, 1:] = 1.0, Phi
+        return Z
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """All rows, in the units of the columns' norms over them.
+
+    Attributes
+    ----------
+    table : RowSource
+        With inputs in place of Z.
+    columns : ModelColumns
+        All that may be used.
+    norm : (1 + n_columns,) array
+        Root mean square of each over all rows, or one.
+    """
+
+    table: Any
+    columns: ModelColumns
+    norm: FloatArray
+
+    @classmethod
+    def of(cls, table: Any, columns: ModelColumns, options: Options) -> AllRows:
+        """With the norms by a pass over the rows."""
+        norm = root_mean_squares(table.mapped(columns))
+        return cls(table, columns, norm if options.scale_columns else np.ones_like(norm))
+
+    def seen_by(self, state: State) -> tuple[RowSource, FloatArray, State]:
+        """Rows, Rt and the state, with the columns that the state uses and the constant."""
+        used = np.unique(np.concatenate([[0], state.column]))
+        rows = self.table.mapped(self.columns.take(used[1:] - 1))
+        column = np.searchsorted(used, state.column)
+        return rows, np.diag(1.0 / self.norm[used]), replace(state, column=column)
+
+    def learn(
+        self,
+        state: State,
+        options: Options,
+        callback: Callable[[Record], bool | None] | None = None,
+    ) -> Result:
+        """`learn` with all rows."""
+        used = np.unique(np.concatenate([[0], state.column]))
+        result = journaled_learn(*self.seen_by(state), options, callback)
+        if result.stop is Stop.INTERRUPTED and not options.learn_alpha:
+            raise KeyboardInterrupt  # in between; the model of the sample can be used
+        end = replace(result.state, column=used[result.state.column])
+        return replace(result, state=end)
+
+    def covariance(self, state: State) -> FloatArray | None:
+        """Posterior covariance of the weights."""
+        try:
+            return laplace_covariance(*self.seen_by(state))
+        except NumericalTrouble:
+            return None
+
+    def with_columns_back(self, state: State) -> State:
+        """The state with weights that would each add to the evidence.
+
+        Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
+        zero, the evidence grows if ``Q^2 > S``, most with ``alpha = S^2 / (Q^2 - S)``. S is taken
+        without the other weights, which makes the test strict.
+        """
+        V = np.zeros((len(self.norm), state.n_components))
+        V[state.column, state.component] = state.w / self.norm[state.column]
+        mixture = Mixture(V, np.log(state.pi), state.component_class)
+
+        def of_block(block: Rows) -> FloatArray:
+            P_cm, r, _ = block_posteriors(block, mixture, None)
+            curvature = block.weighted(P_cm * (1.0 - P_cm))
+            return np.stack([block.weighted(r - P_cm) @ block.Z, curvature @ block.Z**2])
+
+        rows = self.table.mapped(self.columns)
+        Q, S = rows.total(of_block, len(V)) / np.array([self.norm, self.norm**2])[:, None]
+        S = np.maximum(S, np.finfo(float).tiny)
+        ratio = Q**2 / S
+        ratio[state.component, state.column] = 0.0  # there already
+        k, h = np.nonzero(evidence_of_weight(ratio) > ADMISSION)
+        if len(k) == 0:
+            return state
+        Q, S = Q[k, h], S[k, h]
+        component = np.concatenate([state.component, k])
+        column = np.concatenate([state.column, h])
+        order = np.lexsort((column, component))
+        return replace(
+            state,
+            w=np.concatenate([state.w, np.zeros(len(k))])[order],
+            alpha=np.concatenate([state.alpha, S**2 / (Q**2 - S)])[order],
+            column=column[order],
+            component=component[order],
+        )
+
+
+def root_mean_squares(rows: RowSource) -> FloatArray:
+    """Root mean square of each column of Z under the sample weights; one for a column of zeros."""
+
+    def sums(block: Rows) -> FloatArray:
+        return np.append(block.s @ block.Z**2, block.s.sum())
+
+    total = rows.total(sums, 64)
+    norm = np.sqrt(total[:-1] / total[-1])
+    return np.where(norm > 0.0, norm, 1.0)
+
+
+@dataclass(frozen=True)
+class Polished:
+    """What learning from all rows led to, in the user's units."""
+
+    state: State
+    result: Result
+    covariance: FloatArray | None
+
+
+def polished(
+    table: Any,
+    columns: ModelColumns,
+    state: State,
+    options: Options,
+    callback: Callable[[Record], bool | None] | None,
+    *,
+    admit: bool,
+    max_covariance: int,
+) -> Polished:
+    """Go on learning on all rows.
+
+    Parameters
+    ----------
+    table : RowSource
+        With inputs in place of Z.
+    columns : ModelColumns
+        All that may be used; the state counts them from one, the constant being zero.
+    state : State
+        What the sample led to, in the user's units.
+    options : Options
+    callback : callable, optional
+    admit : bool
+        Whether columns may come back that the state does not use.
+    max_covariance : int
+        Weights up to which their covariance is computed.
+    """
+    rows = AllRows.of(table, columns, options)
+    scale = rows.norm[state.column]
+    class_share = shares(class_totals(table, state.n_classes), options)
+    before = np.bincount(state.component_class, state.pi)
+    state = replace(
+        state,
+        w=state.w * scale,
+        alpha=state.alpha / scale**2,
+        pi=state.pi * (class_share / before)[state.component_class],
+    )
+    # the weights at their mode, while the precisions stay as they are
+    to_mode = replace(options, learn_alpha=False, max_iter=1)
+    for _ in range(ADMISSIONS if admit else 0):
+        larger = rows.with_columns_back(rows.learn(state, to_mode).state)
+        if larger.n_weights == state.n_weights:
+            break
+        state = rows.learn(larger, to_mode).state
+    passes = replace(options, max_iter=min(options.max_iter, POLISHING_PASSES))
+    result = rows.learn(state, passes, callback)
+    if result.stop is Stop.MAX_ITER:
+        result = replace(result, state=rows.learn(result.state, to_mode).state)
+    end = result.state
+    scale = rows.norm[end.column]
+    covariance = rows.covariance(end) if 0 < end.n_weights <= max_covariance else None
+    if covariance is not None:
+        covariance = covariance / scale / scale[:, None]
+    in_user_units = replace(end, w=end.w / scale, alpha=end.alpha * scale**2)
+    return Polished(in_user_units, result, covariance)

@@ -1,0 +1,109 @@
+"""Claims about going on with all rows from the model of a sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from sdgm import SDGMClassifier
+from sdgm.core.features import monomials
+from sdgm.core.options import FAST
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import Rows
+from sdgm.core.state import State
+from sdgm.estimators import large, many_rows, polishing
+from sdgm.estimators.polishing import AllRows, ModelColumns
+
+N, D = 4000, 3
+
+
+def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that differ in the mean of x1 and in the variance of x2; x3 is noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=N)
+    X = rng.normal(size=(N, D))
+    X[:, 0] += y
+    X[:, 1] *= 1.0 + 0.3 * y
+    return X, y
+
+
+def all_rows(X: np.ndarray, y: np.ndarray) -> AllRows:
+    basis = monomials(D, "full")
+    columns = ModelColumns(np.zeros(D), np.ones(D), 1e6, basis.take(np.arange(1, len(basis))))
+    return AllRows.of(BlockedRows.of(Rows(X, y, np.ones(N))), columns, FAST)
+
+
+def state_of(column: list[int], w: list[float]) -> State:
+    """Weights of the second of two components."""
+    n = len(column)
+    return State(
+        w=np.array(w),
+        alpha=np.ones(n),
+        column=np.array(column),
+        component=np.ones(n, dtype=int),
+        pi=np.array([0.5, 0.5]),
+        component_class=np.array([0, 1]),
+    )
+
+
+def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
+    X, y = problem()
+    # the constant and x1 at about their mode
+    state = all_rows(X, y).learn(
+        state_of([0, 1], [-0.5, 1.0]), replace(FAST, learn_alpha=False, max_iter=1)
+    )
+    larger = all_rows(X, y).with_columns_back(state.state)
+    back = {int(h) for h in larger.column} - {0, 1}
+    square_of_x2 = 1 + monomials(D, "full").names(["a", "b", "c"])[1:].index("b^2")
+    assert square_of_x2 in back
+    of_x3 = [i for i, name in enumerate(monomials(D, "full").names(["a", "b", "c"])) if "c" in name]
+    assert len(back & set(of_x3)) <= 1
+    # those that were there stay as they are
+    old = np.isin(larger.column, [0, 1]) & (larger.component == 1)
+    np.testing.assert_array_equal(larger.w[old], state.state.w)
+    assert (np.diff(larger.component) >= 0).all()
+
+
+def test_nothing_comes_back_where_all_is_there() -> None:
+    X, y = problem()
+    rows = all_rows(X, y)
+    n_columns = len(rows.norm)
+    full = state_of(list(range(n_columns)), [0.0] * n_columns)
+    both = replace(
+        full,
+        w=np.zeros(2 * n_columns),
+        alpha=np.ones(2 * n_columns),
+        column=np.tile(np.arange(n_columns), 2),
+        component=np.repeat([0, 1], n_columns),
+    )
+    assert rows.with_columns_back(both) is both
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_loses_nothing_that_can_be_measured(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = problem(seed)
+    X_test, y_test = problem(seed + 100)
+    at_once = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(large, "RARE_ROWS", 30)
+    sampled = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    losses = [log_loss(y_test, model.predict_proba(X_test)) for model in (at_once, sampled)]
+    assert losses[1] < losses[0] + 0.003
+    # which it would without columns that come back
+    monkeypatch.setattr(polishing, "ADMISSIONS", 0)
+    left = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    assert log_loss(y_test, left.predict_proba(X_test)) > losses[1] - 1e-9
+
+
+def test_a_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem()
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 500)
+    model = SDGMClassifier(n_components=1, max_weights=2, random_state=0).fit(X, y)
+    assert model.n_active_weights_ <= 2
