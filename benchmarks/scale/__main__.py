@@ -1,6 +1,6 @@
 """The command: ``python -m benchmarks.scale [WORD ...] [--quick] [--rows N] [--repeats N]``.
 
-Words are growth, disk, dask, dual, classes, pixels and cost; without one all are run. Every
+Words are growth, sample, disk, dask, dual, classes, pixels and cost; without one all are run. Every
 measurement is a process of its own and a line in a file, so that a run that was stopped goes on
 where it was; remove a line to measure it again. The page and its picture are written from the file
 after every word; ``report`` does nothing else.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.child import ROOT
 from benchmarks.records import path_of
-from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels
+from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels, sample
 from benchmarks.scale.cells import Plan
 from sdgm.datasets import MissingDataError
 from sdgm.experiments.cells import read_records
@@ -24,7 +24,7 @@ from sdgm.experiments.surroundings import surroundings
 
 TOPICS = {
     module.TOPIC.name: module.TOPIC
-    for module in (growth, disk, cluster, dual, classes, pixels, cost)
+    for module in (growth, sample, disk, cluster, dual, classes, pixels, cost)
 }
 # a quick run stays out of the documentation, in a folder that git ignores
 OUTPUT, QUICK_OUTPUT = ROOT / "docs", ROOT / "benchmarks" / "runs"
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     path = path_of(output, "scale")
     words = [w for w in options.words if w != "report"] or ([] if options.words else list(TOPICS))
     command = shlex.join(["python", "-m", "benchmarks.scale", *(argv or sys.argv[1:])])
-    if "pixels" in words:
+    if {"pixels", "sample"} & set(words):
         require_images(parser)
     for word in words:
         print(f"{word}:", flush=True)

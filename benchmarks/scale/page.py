@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.machine import cpu_model
 from benchmarks.records import MEGABYTE, Record
-from benchmarks.scale import classes, cluster, disk, dual, growth, pixels
+from benchmarks.scale import classes, cluster, disk, dual, growth, pixels, sample
 from benchmarks.scale.page_of_cost import cost_section
 from benchmarks.scale.picture import exponent, series
 from benchmarks.scale.tables import found, header, number, row, seconds_of, verdict
@@ -21,6 +21,7 @@ def page(records: Sequence[Record], *, has_picture: bool) -> str:
     """All sections that something was measured for."""
     sections = {
         "growth": lambda own: growth_section(own, has_picture=has_picture),
+        "sample": sample_section,
         "disk": disk_section,
         "dask": dask_section,
         "dual": dual_section,
@@ -103,6 +104,29 @@ def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
             "",
         ]
     return [*lines, *growth_target(own)]
+
+
+def sample_section(own: list[Record]) -> list[str]:
+    """What learning the structure from a sample costs."""
+    lines = [
+        "## What the sample costs",
+        "",
+        "Beyond 32,768 rows a sample of 16,384 decides what the model looks like; then columns "
+        "that the sample had removed come back where all rows want them, and all rows decide on "
+        "the weights. Beside it the same without columns that come back, and a fit to all rows at "
+        "once.",
+        "",
+        *header("problem", "rows", "way", "CPU s", "memory, MB", "log loss", "error %", "weights"),
+    ]
+    for problem in sample.DATA:
+        for record in found(own, problem=problem):
+            memory = f"{record['allocated_bytes'] / MEGABYTE:,.0f}"
+            lines.append(
+                row(problem, f"{record['rows']:,}", record["way"], f"{record['cpu_seconds']:.0f}",
+                    memory, f"{record['log_loss']:.4f}", percent(record["error"]),
+                    record["weights"])
+            )  # fmt: skip
+    return lines
 
 
 def growth_rows(some: list[Record]) -> list[str]:

@@ -1,0 +1,66 @@
+"""What the sample costs: fits that begin with one, beside fits to all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from benchmarks.records import Record
+from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Table
+from sdgm import SDGMClassifier
+from sdgm.estimators import many_rows, polishing
+from sdgm.experiments.cells import Key
+from sdgm.experiments.deep.images import arranged_idx, read_files
+
+DEFAULT, NO_RETURN, AT_ONCE = "sample, then all rows", "the same, no column comes back", "all rows"
+WAYS = (DEFAULT, NO_RETURN, AT_ONCE)
+GENERATED, PIXELS = "2 classes", "MNIST, 20 principal components"
+# rows to learn from, and components of each class
+DATA = {GENERATED: (100_000, 2), PIXELS: (60_000, 1)}
+TEST_ROWS = 100_000
+
+
+def keys(plan: Plan) -> list[Key]:
+    """Every way on every problem."""
+    most = plan.rows or (40_000 if plan.quick else 10**9)
+    return [
+        {"problem": problem, "rows": min(rows, most), "way": way}
+        for problem, (rows, _) in DATA.items()
+        for way in WAYS
+    ]
+
+
+TOPIC = Topic("sample", keys)
+
+
+def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
+    """One fit, and its test error."""
+    (X, y), (X_test, y_test) = tables(problem, rows)
+    model = SDGMClassifier(DATA[problem][1], covariance_type="full", random_state=0)
+    changed: list[Any] = {
+        DEFAULT: [],
+        NO_RETURN: [(polishing, "ADMISSIONS", 0)],
+        AT_ONCE: [(many_rows, "LARGE_ROWS", rows)],
+    }[way]
+    patches = [patch.object(*change) for change in changed]
+    for each in patches:
+        each.start()
+    record = fitted(model, X, y)
+    yield record | sizes_of(model) | judged(y_test, in_parts(model.predict_proba, X_test))
+
+
+def tables(problem: str, rows: int) -> tuple[Table, Table]:
+    """Rows to learn from, and to test on."""
+    if problem == GENERATED:
+        data = PROBLEMS[problem]
+        return data.rows(rows, TRAIN), data.rows(TEST_ROWS, TEST)
+    train, test = arranged_idx(read_files("mnist"))
+    X, X_test = (part[0].reshape(len(part[1]), -1) / 255.0 for part in (train, test))
+    components = PCA(20, random_state=0).fit(X)
+    y, y_test = (part[1].astype(np.int64) for part in (train, test))
+    return (components.transform(X[:rows]), y[:rows]), (components.transform(X_test), y_test)
