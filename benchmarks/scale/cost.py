@@ -105,12 +105,12 @@ def one_pass(rows: int, inputs: int, weights: int) -> Record:
         pi=np.full(COMPONENTS, 0.25),
         component_class=np.arange(COMPONENTS) // 2,
     )
-    columns = ModelColumns(np.zeros(inputs), np.ones(inputs), 10.0, basis.take(left[1:]))
+    columns = ModelColumns(np.zeros(inputs), np.ones(inputs), 10.0, basis.take(left[1:]), len(left))
     with in_threads() as n_threads:
         table = blocked_table(
             X, y.astype(np.int32), np.broadcast_to(1.0, rows), n_threads=n_threads
         )
-        mapped = table.mapped(columns)
+        mapped = table.mapped(columns, columns.n_columns)
         whitening = whiten(np.eye(n_left), state)
         V = whitening.score_vectors(whitening.to_theta(state.w))
         mixture = Mixture(V, np.log(state.pi), state.component_class)

@@ -19,6 +19,7 @@ import sdgm.estimators.dual as dual
 import sdgm.estimators.primal as primal
 from sdgm._dask_inputs import as_array, as_numbers, as_rows, label_weights, names_of
 from sdgm._typing import FloatArray
+from sdgm.core.reduction import of_mapped
 from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
@@ -38,11 +39,14 @@ class DaskRows:
         Persisted, inputs in place of Z.
     to_Z : callable or None
         From inputs to the coordinates that are wanted.
+    width : int
+        Numbers per row that it makes.
     """
 
     n_rows: int
     groups: tuple[Any, ...]
     to_Z: Callable[[FloatArray], FloatArray] | None = None
+    width: int = 1
 
     def __len__(self) -> int:
         return self.n_rows
@@ -53,14 +57,15 @@ class DaskRows:
         """The same rows, which carry no start."""
         return self
 
-    def mapped(self, to_Z: Callable[[FloatArray], FloatArray]) -> DaskRows:
+    def mapped(self, to_Z: Callable[[FloatArray], FloatArray], width: int) -> DaskRows:
         """The same rows in other coordinates, a function of the inputs."""
-        return replace(self, to_Z=to_Z)
+        return replace(self, to_Z=to_Z, width=width)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         of_group = dask.delayed(total_of_group, pure=False)
         added = dask.delayed(sum_of_two, pure=False)
+        width = max(width, self.width)
         totals = [of_group(group, self.to_Z, statistic, width) for group in self.groups]
         while len(totals) > 1:  # as `tree_sum` does
             pairs = [added(*totals[i : i + 2]) for i in range(0, len(totals) - 1, 2)]
@@ -75,10 +80,7 @@ def total_of_group(
     width: int,
 ) -> S:
     """Sum of a statistic over one group, on its worker."""
-    blocks = group.blocks(CANONICAL_ROWS)
-    if to_Z is not None:
-        blocks = (replace(block, Z=to_Z(block.Z)) for block in blocks)
-    return group_total(blocks, statistic, width)
+    return group_total(group.blocks(CANONICAL_ROWS), of_mapped(statistic, to_Z), width)
 
 
 def sum_of_two(a: S, b: S) -> S:

@@ -81,7 +81,7 @@ def test_blocks_know_the_number_of_their_first_row() -> None:
 @given(st.integers(1, 60))
 def test_mapped_rows_have_other_coordinates(N: int) -> None:
     rows = random_rows(N)
-    mapped = BlockedRows.of(rows).mapped(np.cos)
+    mapped = BlockedRows.of(rows).mapped(np.cos, rows.Z.shape[1])
     expected = Rows(np.cos(rows.Z), rows.y, rows.s)
     np.testing.assert_array_equal(mapped.total(statistic, 3), expected.total(statistic, 3))
 

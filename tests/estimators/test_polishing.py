@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from sdgm import SDGMClassifier
+from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.features import monomials
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
@@ -32,7 +32,8 @@ def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def all_rows(X: np.ndarray, y: np.ndarray) -> AllRows:
     basis = monomials(D, "full")
-    columns = ModelColumns(np.zeros(D), np.ones(D), 1e6, basis.take(np.arange(1, len(basis))))
+    others = basis.take(np.arange(1, len(basis)))
+    columns = ModelColumns(np.zeros(D), np.ones(D), 1e6, others, len(basis))
     return AllRows.of(BlockedRows.of(Rows(X, y, np.ones(N))), columns, FAST)
 
 
@@ -55,7 +56,7 @@ def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
     state = all_rows(X, y).learn(
         state_of([0, 1], [-0.5, 1.0]), replace(FAST, learn_alpha=False, max_iter=1)
     )
-    larger = all_rows(X, y).with_columns_back(state.state)
+    larger = all_rows(X, y).with_columns_back(state.state, FAST)
     back = {int(h) for h in larger.column} - {0, 1}
     square_of_x2 = 1 + monomials(D, "full").names(["a", "b", "c"])[1:].index("b^2")
     assert square_of_x2 in back
@@ -79,7 +80,7 @@ def test_nothing_comes_back_where_all_is_there() -> None:
         column=np.tile(np.arange(n_columns), 2),
         component=np.repeat([0, 1], n_columns),
     )
-    assert rows.with_columns_back(both) is both
+    assert rows.with_columns_back(both, FAST) is both
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -98,7 +99,49 @@ def test_a_sample_loses_nothing_that_can_be_measured(
     # which it would without columns that come back
     monkeypatch.setattr(polishing, "ADMISSIONS", 0)
     left = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
-    assert log_loss(y_test, left.predict_proba(X_test)) > losses[1] - 1e-9
+    assert log_loss(y_test, left.predict_proba(X_test)) > losses[1] + (1e-3 if seed < 2 else -1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kernel", ["poly", "rbf"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_dual_form_loses_little(
+    seed: int, kernel: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = problem(seed)
+    X, y = X[:1500], y[:1500]
+    settings = {"kernel": kernel, "shared_vectors": shared, "random_state": 0}
+    at_once = KernelSDGMClassifier(1, **settings).fit(X, y)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 500)
+    sampled = KernelSDGMClassifier(1, **settings).fit(X, y)
+    losses = [log_loss(y, model.predict_proba(X)) for model in (at_once, sampled)]
+    assert losses[1] < losses[0] + 0.02
+    assert sampled.n_active_weights_ <= 2 * at_once.n_active_weights_ + 5
+
+
+@pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
+def test_predictions_are_what_was_learned(form, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem()
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 500)
+    model = form(n_components=1, random_state=0).fit(X, y)
+    own = -N * log_loss(y, model.predict_proba(X))
+    assert own == pytest.approx(model.history_[-1].log_likelihood, abs=2.0)
+
+
+def test_a_second_sample_stands_between_the_first_and_many_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = problem()
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 1000)
+    model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    begins = [i for i, record in enumerate(model.history_) if record.iteration == 1]
+    assert len(begins) == 3
+    assert model.stop_reason_ in ("converged", "max_iter")
+    assert model.converged_
 
 
 def test_a_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,9 +36,9 @@ from sdgm.core.whitening import Whitening, whiten
 
 # Newton steps where w is to reach its mode; it takes five to ten
 MANY_STEPS = 50
-# coordinates up to which the whole Newton matrix costs little, products with it that conjugate
+# multiplications up to which the whole Newton matrix costs little, products with it that conjugate
 # gradients take, and how much less work they must be to be worth an approximate evidence
-FULL_COORDINATES = 1_000
+LITTLE_WORK = 2e10
 PRODUCTS = 40
 BLOCKS_PAY = 4.0
 # passes, and the log evidence per component that they must add to go on, where it is approximate
@@ -139,7 +139,8 @@ def learn(
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
             is_rough = options.is_rough or isinstance(mode.precision, BlockPrecision)
-            if is_rough and has_stalled(records) and not has_few_weights(state, options):
+            is_rough &= not (options.share_columns or has_few_weights(state, options))
+            if is_rough and has_stalled(records):
                 converged, smaller = True, False
             if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
@@ -216,13 +217,14 @@ def uses_blocks(n_rows: int, sizes: FloatArray, rank: int, options: Options) -> 
         Of the design.
     options : Options
     """
-    m = float(sizes.sum())
-    if options.solver is not Solver.AUTO or m <= FULL_COORDINATES:
+    if options.solver is not Solver.AUTO:
         return options.solver is Solver.BLOCK
+    m = float(sizes.sum())
+    work_of_all: float = n_rows * m**2 + m**3
+    work_of_rows: float = n_rows * (sizes @ sizes + n_rows * m) + float(n_rows) ** 3
     work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * rank * len(sizes)) + (sizes**3).sum()
-    work_of_rows = n_rows * (sizes @ sizes + n_rows * m) + float(n_rows) ** 3
-    work_of_all = n_rows * m**2 + m**3
-    return bool(BLOCKS_PAY * work_of_blocks < min(work_of_all, work_of_rows))
+    least = min(work_of_all, work_of_rows)
+    return bool(least > LITTLE_WORK and BLOCKS_PAY * work_of_blocks < least)
 
 
 def describe(

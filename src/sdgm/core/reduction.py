@@ -20,6 +20,12 @@ class BlockedRows:
     n_rows : int
     read : callable
         ``read(i)`` returns canonical block i.
+    to_Z : callable or None
+        From what is read to the coordinates that are wanted, part by part of a block.
+    width : int
+        Numbers per row that ``to_Z`` makes.
+    has_start : bool
+        Whether the rows carry responsibilities to start from.
     n_threads : int
         Threads that work on blocks side by side; each should have BLAS to itself.
 
@@ -35,12 +41,15 @@ class BlockedRows:
     n_rows: int
     read: Callable[[int], Rows]
     n_threads: int = 1
+    to_Z: Callable[[FloatArray], FloatArray] | None = None
+    width: int = 1
+    has_start: bool = False
 
     @classmethod
     def of(cls, rows: Rows, *, n_threads: int = 1) -> BlockedRows:
         """Rows in memory, for several threads."""
         blocks = list(rows.blocks(CANONICAL_ROWS))
-        return cls(len(rows), blocks.__getitem__, n_threads)
+        return cls(len(rows), blocks.__getitem__, n_threads, has_start=rows.has_start)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -50,27 +59,21 @@ class BlockedRows:
         """Canonical blocks."""
         return -(-self.n_rows // CANONICAL_ROWS)
 
-    @property
-    def has_start(self) -> bool:
-        """Whether the rows carry responsibilities to start from."""
-        return self.read(0).has_start
-
     def started(self) -> BlockedRows:
         """The same rows without the responsibilities of the start."""
         read = self.read
-        return replace(self, read=lambda i: read(i).started()) if self.has_start else self
+        if not self.has_start:
+            return self
+        return replace(self, read=lambda i: read(i).started(), has_start=False)
 
-    def mapped(self, to_Z: Callable[[FloatArray], FloatArray]) -> BlockedRows:
-        """The same rows in other coordinates, a function of the present ones, made when wanted."""
-
-        def read(i: int) -> Rows:
-            block = self.read(i)
-            return replace(block, Z=to_Z(block.Z))
-
-        return replace(self, read=read)
+    def mapped(self, to_Z: Callable[[FloatArray], FloatArray], width: int) -> BlockedRows:
+        """The same rows in other coordinates, a function of what is read, made when wanted."""
+        return replace(self, to_Z=to_Z, width=width)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        statistic = of_mapped(statistic, self.to_Z)
+        width = max(width, self.width)
 
         def of_block(i: int) -> S:
             return block_total(self.read(i), statistic, width)
@@ -79,6 +82,15 @@ class BlockedRows:
             return grouped_sum(map(of_block, range(self.n_blocks)))
         with ThreadPoolExecutor(self.n_threads) as pool:
             return grouped_sum(in_order(pool, of_block, self.n_blocks, 2 * self.n_threads))
+
+
+def of_mapped(
+    statistic: Callable[[Rows], S], to_Z: Callable[[FloatArray], FloatArray] | None
+) -> Callable[[Rows], S]:
+    """The statistic of rows whose coordinates are yet to be made."""
+    if to_Z is None:
+        return statistic
+    return lambda block: statistic(replace(block, Z=to_Z(block.Z)))
 
 
 def in_order(

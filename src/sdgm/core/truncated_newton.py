@@ -92,7 +92,7 @@ def maximize_by_blocks(
     radius = np.inf
     here, path = system(place, blocks, ROUGH, radius)
     steps = 0
-    while steps < STEPS * max_steps:
+    while steps < STEPS * max_steps and here.gain > 0.0:
         steps += 1
         there = uphill(here, whitening, at, complete=complete)
         if there is None:
@@ -105,7 +105,7 @@ def maximize_by_blocks(
             blocks, known_at = blocks_at(there), height(there)
         shrunk = np.sqrt(squared_size(there.grad, blocks) / first)
         here, path = system(there, blocks, float(np.clip(shrunk, EXACT, ROUGH)), radius)
-        if here.gain <= tol:
+        if here.gain <= tol and path.length < radius:
             break
     if height(here) - known_at > ELSEWHERE * len(mixture.log_pi):
         here = here._replace(precision=blocks_at(here))

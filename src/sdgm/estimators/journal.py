@@ -9,6 +9,7 @@ finds it takes the results as they are, goes on from the state, and ends with th
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import warnings
@@ -17,8 +18,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
+from types import CodeType
 from typing import Any
 from zipfile import BadZipFile
 
@@ -259,7 +262,7 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """A mark of an estimator's settings and of the data, as far as a look at parts can tell."""
     mark = hashlib.blake2b(digest_size=16)
     own = {k: v for k, v in estimator.get_params(deep=False).items() if k not in IDLE}
-    mark.update(type(estimator).__name__.encode())
+    mark.update(f"{type(estimator).__name__} {version('sdgm')}".encode())
     for name, value in sorted(own.items()):
         mark.update(f"{name}={words_for(value)}".encode())
     for table in X, y, sample_weight:
@@ -276,6 +279,18 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
     return mark.hexdigest()
 
 
+def words_of_code(code: CodeType) -> str:
+    """What a function does, nested ones included."""
+    inside = [words_of_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {inside}"
+
+
+def bound_values(function: Any) -> list[str]:
+    """Defaults of a function, and what it holds of where it was made."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [words_for(v) for v in (function.__defaults__, function.__kwdefaults__, *cells)]
+
+
 def words_for(value: Any) -> str:
     """A setting in words that are the same in another process."""
     if isinstance(value, np.ndarray):
@@ -285,10 +300,14 @@ def words_for(value: Any) -> str:
     if isinstance(value, partial):
         parts = [value.func, *value.args, *value.keywords.values()]
         return f"partial {list(value.keywords)} {' '.join(map(words_for, parts))}"
+    if callable(value) and not inspect.isroutine(value):
+        inside = (
+            value.get_params() if hasattr(value, "get_params") else getattr(value, "__dict__", {})
+        )
+        return f"{type(value).__qualname__} {sorted((k, words_for(v)) for k, v in inside.items())}"
     if callable(value):
         name = getattr(value, "__qualname__", type(value).__qualname__)
         code = getattr(value, "__code__", None)  # functions without a name are told apart by it
-        simple = (str, int, float, bytes, type(None))
-        inside = [each for each in code.co_consts if isinstance(each, simple)] if code else []
-        return f"{value.__module__}.{name} {code.co_code.hex() if code else ''} {inside}"
+        words = f"{value.__module__}.{name}"
+        return words if code is None else f"{words} {words_of_code(code)} {bound_values(value)}"
     return repr(value)

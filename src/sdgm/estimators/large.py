@@ -15,6 +15,8 @@ from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768
 SAMPLE_ROWS = 16_384
+# rows of a second sample, with which a first model becomes that of so many rows at less work
+MIDDLE_ROWS = 65_536
 # rows of a class that the sample has at least, if there are as many
 RARE_ROWS = 500
 

@@ -11,10 +11,14 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Options
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import Rows
 from sdgm.core.state import Record, Stop
 from sdgm.estimators.elimination import MAX_COVARIANCE
+from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
     LARGE_ROWS,
+    MIDDLE_ROWS,
     SAMPLE_ROWS,
     RowReader,
     blocked_table,
@@ -26,7 +30,7 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
-from sdgm.estimators.polishing import ModelColumns, Polished, polished
+from sdgm.estimators.polishing import ModelColumns, Polished, passes_for, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
 
@@ -65,9 +69,12 @@ class ManyRowsMixin:
 
     def _has_many_rows(self, X: Any, options: Options) -> bool:
         """Whether a sample decides what the model looks like."""
-        shape = getattr(X, "shape", None) or (len(X) if hasattr(X, "__len__") else 0,)
+        shape = getattr(X, "shape", None)
+        if shape is None:
+            shape = (len(X) if hasattr(X, "__len__") else 0,)
         return (
-            shape[0] > LARGE_ROWS
+            len(shape) > 0
+            and shape[0] > LARGE_ROWS
             and not self._is_sample_fit
             and options.merge_rows
             and isinstance(self.init, str)
@@ -99,14 +106,17 @@ class ManyRowsMixin:
         np.minimum(codes, len(self.classes_) - 1, out=codes)
         with in_threads() as n_threads:
             table = blocked_table(X, codes, s, n_threads=n_threads)
-            return self._fit_table(table, options)
+        return self._fit_table(table, options)
 
     def _set_names(self, X: Any) -> None:
         """Names of the inputs, where a table that is read in parts has them."""
         vars(self).pop("feature_names_in_", None)
         names = getattr(X, "columns", None)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
+        if names is None:
+            return
+        if len(names) != X.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns and {len(names)} names for them.")
+        self.feature_names_in_ = np.asarray(names, dtype=object)
 
     def _fit_table(self, table: Any, options: Options) -> Self:
         """Fit to rows with inputs in place of Z; ``classes_`` and ``n_features_in_`` are set."""
@@ -116,17 +126,32 @@ class ManyRowsMixin:
                 "a classifier needs samples of at least two."
             )
         seed = self._seeds()[0]
-        picked = drawn_sample(table, rows_by_class(table, len(self.classes_)), SAMPLE_ROWS, seed)
+        with in_threads():
+            class_rows = rows_by_class(table, len(self.classes_))
+            picked = drawn_sample(table, class_rows, SAMPLE_ROWS, seed)
         model = self._unfitted_local()
         model.set_params(class_weight=None, warm_start=False, random_state=seed)
         model._is_sample_fit = True
-        model.fit(picked.X, self.classes_[picked.y], picked.s)
+        try:
+            model.fit(picked.X, self.classes_[picked.y], picked.s)
+        except KeyboardInterrupt:
+            if hasattr(model, "coef_"):
+                self._take_sample_model(model, picked.number)
+            raise
+        self._take_sample_model(model, picked.number)
+        with in_threads():
+            if len(table) > 2 * MIDDLE_ROWS:
+                middle = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
+                self._polish(BlockedRows.of(Rows(middle.X, middle.y, middle.s)), options)
+            self._polish(table, options)
+        return self
+
+    def _take_sample_model(self, model: Any, user_rows: IntArray) -> None:
+        """The fitted attributes of the model of a sample, which are these rows."""
         own = {"classes_", "n_features_in_", "feature_names_in_", "_is_sample_fit"}
         own |= set(self.get_params())
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
-        self._take_over(self, picked.number)
-        self._polish(table, options)
-        return self
+        self._take_over(self, user_rows)
 
     def _polish(self, table: Any, options: Options) -> None:
         """Go on learning on all rows."""
@@ -137,6 +162,7 @@ class ManyRowsMixin:
             state = replace(state, column=np.searchsorted(survivors, state.column, side="right"))
             candidates = None
         basis = self._basis if candidates is None else candidates
+        n_columns = 1 + len(survivors if candidates is None else candidates)
 
         def show(record: Record) -> None:
             if self.verbose:
@@ -144,10 +170,11 @@ class ManyRowsMixin:
 
         end = polished(
             table,
-            ModelColumns(self._center, self._inverse_scale, self._reach, basis),
+            ModelColumns(self._center, self._inverse_scale, self._reach, basis, n_columns),
             state,
             options,
             show,
+            n_passes=passes_for(len(table)),
             admit=candidates is not None,
             max_covariance=MAX_COVARIANCE,
         )
@@ -160,6 +187,8 @@ class ManyRowsMixin:
         self._take_polished(end, survivors)
         if end.result.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
+        if end.result.stop is Stop.NUMERICAL:
+            warn_about(end.result)
 
     def _candidate_basis(self) -> Any:
         """All columns but the constant, in order, where they do not depend on the sample."""
@@ -177,6 +206,9 @@ class ManyRowsMixin:
             log_evidence_=records[-1].log_evidence,
             history_=[*self.history_, *records],
             n_iter_=self.n_iter_ + len(records),
+            stop_reason_=end.result.stop.value,
+            # with millions of rows learning ends after a few passes by intent
+            converged_=end.result.stop in (Stop.CONVERGED, Stop.EMPTY, Stop.MAX_ITER),
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.features import Monomials
 from sdgm.core.learning import Result, laplace_covariance, shares
 from sdgm.core.objective import Mixture, block_posteriors, class_totals
 from sdgm.core.options import Options
@@ -25,11 +26,31 @@ from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT
 
-# passes of the outer loop over all rows: with so many the weights hardly depend on the precisions
-POLISHING_PASSES = 5
+# rows, all passes of the outer loop together, and passes, least and most: with millions of rows the
+# weights hardly depend on the precisions
+PASSED_ROWS = 2_000_000
+LEAST_PASSES, MOST_PASSES = 5, 30
 # times that columns may come back, and the log evidence that each must add, by itself
 ADMISSIONS = 2
 ADMISSION = 2.0
+# curvature of a weight, in units of its column's norm, that counts as none
+SMALLEST_CURVATURE = 1e-8
+
+
+def passes_for(n_rows: int) -> int:
+    """Passes of the outer loop over so many rows.
+
+    Examples
+    --------
+    >>> passes_for(50_000), passes_for(200_000), passes_for(10_000_000)
+    (30, 10, 5)
+    """
+    return min(max(PASSED_ROWS // n_rows, LEAST_PASSES), MOST_PASSES)
+
+
+def mapped(table: Any, columns: ModelColumns) -> Any:
+    """The rows of a table of inputs with these columns in place of Z."""
+    return table.mapped(columns, columns.n_columns)
 
 
 @dataclass(frozen=True)
@@ -40,10 +61,12 @@ class ModelColumns:
     inverse_scale: FloatArray
     reach: float
     basis: Any
+    n_columns: int  # with the constant
 
     def take(self, columns: IntArray) -> ModelColumns:
-        """The constant, and these of the others, counted from zero."""
-        return replace(self, basis=self.basis.take(columns))
+        """The constant, which is column zero, and these of the others."""
+        first = 1 if isinstance(self.basis, Monomials) else 0  # a kernel's basis counts from one
+        return replace(self, basis=self.basis.take(columns - first), n_columns=1 + len(columns))
 
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -55,9 +78,8 @@ class ModelColumns:
                 "their squares would overflow; leave out such rows or rescale them."
             )
         np.clip(standardized, -self.reach, self.reach, out=standardized)
-        Phi = self.basis.transform(standardized)
-        Z = np.empty((len(X), 1 + Phi.shape[1]), order="F")
-        Z[:, 0], Z[:, 1:] = 1.0, Phi
+        Z = np.empty((len(X), self.n_columns), order="F")
+        Z[:, 0], Z[:, 1:] = 1.0, self.basis.transform(standardized)
         return Z
 
 
@@ -82,13 +104,13 @@ class AllRows:
     @classmethod
     def of(cls, table: Any, columns: ModelColumns, options: Options) -> AllRows:
         """With the norms by a pass over the rows."""
-        norm = root_mean_squares(table.mapped(columns))
+        norm = root_mean_squares(mapped(table, columns))
         return cls(table, columns, norm if options.scale_columns else np.ones_like(norm))
 
     def seen_by(self, state: State) -> tuple[RowSource, FloatArray, State]:
         """Rows, Rt and the state, with the columns that the state uses and the constant."""
         used = np.unique(np.concatenate([[0], state.column]))
-        rows = self.table.mapped(self.columns.take(used[1:] - 1))
+        rows = mapped(self.table, self.columns.take(used[1:]))
         column = np.searchsorted(used, state.column)
         return rows, np.diag(1.0 / self.norm[used]), replace(state, column=column)
 
@@ -113,7 +135,7 @@ class AllRows:
         except NumericalTrouble:
             return None
 
-    def with_columns_back(self, state: State) -> State:
+    def with_columns_back(self, state: State, options: Options) -> State:
         """The state with weights that would each add to the evidence.
 
         Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
@@ -129,22 +151,24 @@ class AllRows:
             curvature = block.weighted(P_cm * (1.0 - P_cm))
             return np.stack([block.weighted(r - P_cm) @ block.Z, curvature @ block.Z**2])
 
-        rows = self.table.mapped(self.columns)
+        rows = mapped(self.table, self.columns)
         Q, S = rows.total(of_block, len(V)) / np.array([self.norm, self.norm**2])[:, None]
-        S = np.maximum(S, np.finfo(float).tiny)
+        # rows that are surely wrong have no curvature; a weight for them alone could be anything
+        S = np.maximum(S, SMALLEST_CURVATURE)
         ratio = Q**2 / S
         ratio[state.component, state.column] = 0.0  # there already
         k, h = np.nonzero(evidence_of_weight(ratio) > ADMISSION)
         if len(k) == 0:
             return state
         Q, S = Q[k, h], S[k, h]
+        alpha = np.concatenate([state.alpha, S**2 / (Q**2 - S)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
         order = np.lexsort((column, component))
         return replace(
             state,
             w=np.concatenate([state.w, np.zeros(len(k))])[order],
-            alpha=np.concatenate([state.alpha, S**2 / (Q**2 - S)])[order],
+            alpha=np.clip(alpha[order], options.alpha_floor, options.alpha_cap),
             column=column[order],
             component=component[order],
         )
@@ -177,10 +201,11 @@ def polished(
     options: Options,
     callback: Callable[[Record], bool | None] | None,
     *,
+    n_passes: int,
     admit: bool,
     max_covariance: int,
 ) -> Polished:
-    """Go on learning on all rows.
+    """Go on learning with these rows.
 
     Parameters
     ----------
@@ -192,6 +217,8 @@ def polished(
         What the sample led to, in the user's units.
     options : Options
     callback : callable, optional
+    n_passes : int
+        Of the outer loop, at most.
     admit : bool
         Whether columns may come back that the state does not use.
     max_covariance : int
@@ -209,12 +236,16 @@ def polished(
     )
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
-    for _ in range(ADMISSIONS if admit else 0):
-        larger = rows.with_columns_back(rows.learn(state, to_mode).state)
-        if larger.n_weights == state.n_weights:
+    for _ in range(ADMISSIONS if admit and state.n_weights else 0):
+        state = rows.learn(state, to_mode).state
+        larger = rows.with_columns_back(state, options)
+        if larger is state:
             break
-        state = rows.learn(larger, to_mode).state
-    passes = replace(options, max_iter=min(options.max_iter, POLISHING_PASSES))
+        try:
+            state = rows.learn(larger, to_mode).state
+        except NumericalTrouble:
+            break
+    passes = replace(options, max_iter=min(options.max_iter, n_passes))
     result = rows.learn(state, passes, callback)
     if result.stop is Stop.MAX_ITER:
         result = replace(result, state=rows.learn(result.state, to_mode).state)
