@@ -220,8 +220,8 @@ def uses_blocks(n_rows: int, sizes: FloatArray, rank: int, options: Options) -> 
     if options.solver is not Solver.AUTO:
         return options.solver is Solver.BLOCK
     m = float(sizes.sum())
-    work_of_all: float = n_rows * m**2 + m**3
-    work_of_rows: float = n_rows * (sizes @ sizes + n_rows * m) + float(n_rows) ** 3
+    work_of_all = n_rows * m**2 + m**3
+    work_of_rows = n_rows * (float(sizes @ sizes) + n_rows * m) + float(n_rows) ** 3
     work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * rank * len(sizes)) + (sizes**3).sum()
     least = min(work_of_all, work_of_rows)
     return bool(least > LITTLE_WORK and BLOCKS_PAY * work_of_blocks < least)

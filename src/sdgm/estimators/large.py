@@ -15,9 +15,13 @@ from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768
 SAMPLE_ROWS = 16_384
+# fewer, but not below this, with thousands of columns: multiplications for the curvature of a
+# component per class
+LEAST_SAMPLE_ROWS = 4_096
+SAMPLE_WORK = 1e11
 # rows of a second sample, with which a first model becomes that of so many rows at less work
 MIDDLE_ROWS = 65_536
-# rows of a class that the sample has at least, if there are as many
+# rows of a class that the sample has about, if there are as many
 RARE_ROWS = 500
 
 

@@ -18,8 +18,10 @@ from sdgm.estimators.elimination import MAX_COVARIANCE
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
     LARGE_ROWS,
+    LEAST_SAMPLE_ROWS,
     MIDDLE_ROWS,
     SAMPLE_ROWS,
+    SAMPLE_WORK,
     RowReader,
     blocked_table,
     drawn_sample,
@@ -30,7 +32,7 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
-from sdgm.estimators.polishing import ModelColumns, Polished, passes_for, polished
+from sdgm.estimators.polishing import ModelColumns, Polished, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
 
@@ -128,7 +130,7 @@ class ManyRowsMixin:
         seed = self._seeds()[0]
         with in_threads():
             class_rows = rows_by_class(table, len(self.classes_))
-            picked = drawn_sample(table, class_rows, SAMPLE_ROWS, seed)
+            picked = drawn_sample(table, class_rows, self._sample_rows(), seed)
         model = self._unfitted_local()
         model.set_params(class_weight=None, warm_start=False, random_state=seed)
         model._is_sample_fit = True
@@ -174,7 +176,6 @@ class ManyRowsMixin:
             state,
             options,
             show,
-            n_passes=passes_for(len(table)),
             admit=candidates is not None,
             max_covariance=MAX_COVARIANCE,
         )
@@ -189,6 +190,14 @@ class ManyRowsMixin:
             raise KeyboardInterrupt
         if end.result.stop is Stop.NUMERICAL:
             warn_about(end.result)
+
+    def _sample_rows(self) -> int:
+        """Rows of the sample: fewer where there are so many columns that each is much work."""
+        candidates = self._candidate_basis()
+        if candidates is None:
+            return SAMPLE_ROWS
+        by_work = SAMPLE_WORK / (len(self.classes_) * max(len(candidates), 1) ** 2)
+        return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, SAMPLE_ROWS), SAMPLE_ROWS))
 
     def _candidate_basis(self) -> Any:
         """All columns but the constant, in order, where they do not depend on the sample."""

@@ -26,9 +26,9 @@ from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT
 
-# rows, all passes of the outer loop together, and passes, least and most: with millions of rows the
-# weights hardly depend on the precisions
-PASSED_ROWS = 2_000_000
+# multiplications of all passes of the outer loop together, and passes, least and most: with
+# millions of rows the weights hardly depend on the precisions
+PASSED_WORK = 4.5e10
 LEAST_PASSES, MOST_PASSES = 5, 30
 # times that columns may come back, and the log evidence that each must add, by itself
 ADMISSIONS = 2
@@ -37,15 +37,11 @@ ADMISSION = 2.0
 SMALLEST_CURVATURE = 1e-8
 
 
-def passes_for(n_rows: int) -> int:
-    """Passes of the outer loop over so many rows.
-
-    Examples
-    --------
-    >>> passes_for(50_000), passes_for(200_000), passes_for(10_000_000)
-    (30, 10, 5)
-    """
-    return min(max(PASSED_ROWS // n_rows, LEAST_PASSES), MOST_PASSES)
+def passes_for(n_rows: int, state: State) -> int:
+    """Passes of the outer loop over so many rows, by the work of each."""
+    sizes = np.bincount(state.component, minlength=1).astype(np.float64)
+    work = n_rows * max(float(sizes @ sizes), 1.0) * len(sizes)
+    return int(np.clip(PASSED_WORK / work, LEAST_PASSES, MOST_PASSES))
 
 
 def mapped(table: Any, columns: ModelColumns) -> Any:
@@ -201,7 +197,6 @@ def polished(
     options: Options,
     callback: Callable[[Record], bool | None] | None,
     *,
-    n_passes: int,
     admit: bool,
     max_covariance: int,
 ) -> Polished:
@@ -217,8 +212,6 @@ def polished(
         What the sample led to, in the user's units.
     options : Options
     callback : callable, optional
-    n_passes : int
-        Of the outer loop, at most.
     admit : bool
         Whether columns may come back that the state does not use.
     max_covariance : int
@@ -245,7 +238,7 @@ def polished(
             state = rows.learn(larger, to_mode).state
         except NumericalTrouble:
             break
-    passes = replace(options, max_iter=min(options.max_iter, n_passes))
+    passes = replace(options, max_iter=min(options.max_iter, passes_for(len(table), state)))
     result = rows.learn(state, passes, callback)
     if result.stop is Stop.MAX_ITER:
         result = replace(result, state=rows.learn(result.state, to_mode).state)
