@@ -411,7 +411,9 @@ class BaseSDGM(
             need, remedy = size * rank, f"use {self._smaller_newton_matrix}"
         else:
             need = size * min(size, len(design.Z))
-            remedy = f"use {self._smaller_newton_matrix}, or solver='block'"
+            remedy = f"use {self._smaller_newton_matrix}"
+            if "solver" in self.get_params():
+                remedy += ", or solver='block'"
         require_memory(
             NEWTON_COPIES * 8 * need,
             f"The Newton matrix of {K} components x {rank} columns",

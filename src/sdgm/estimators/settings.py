@@ -47,6 +47,7 @@ class OpenSettingsMixin:
     covariance_: FloatArray | None
     get_params: Any
     _init_callback_context: Any
+    _is_sample_fit: bool
 
     # how often each row counts when a sparse model learns from the reference
     _replicates: ClassVar[float]
@@ -112,7 +113,8 @@ class OpenSettingsMixin:
                 "settings can be 'auto' only with prior='ard', preset='fast', standardised inputs, "
                 "a named init and a named kernel; give numbers, or leave these at their defaults."
             )
-        return wanted and possible and len(problem.y) <= MAX_ROWS and not self._continues(problem)
+        enough = len(problem.y) > MAX_ROWS or self._is_sample_fit
+        return wanted and possible and not enough and not self._continues(problem)
 
     def _reference(self, problem: Problem) -> Reference | None:
         """The dense model to learn from; None if settings are not to be chosen, or it fails."""
