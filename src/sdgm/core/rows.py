@@ -2,7 +2,7 @@
 
 All that learning asks of N samples is a sum over rows. A sum is added up in a fixed order: within
 canonical blocks of `CANONICAL_ROWS` rows, over the blocks of a group, over the groups pair by pair.
-So where the rows are kept, in which chunks, and who adds them changes nothing, not even rounding.
+So where the rows are kept, in which chunks, and who adds them makes no difference beyond rounding.
 """
 
 from __future__ import annotations

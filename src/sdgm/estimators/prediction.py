@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.rows import CANONICAL_ROWS
+from sdgm.estimators.large import RowReader
 from sdgm.estimators.parameters import Predictive, choice
 
 # numbers in a working array of prediction, small enough for the cache
@@ -207,7 +209,21 @@ class PredictionMixin:
         self, X: Any, n_outputs: int, of_basis: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
         """A function of the surviving columns, over blocks of rows: (N, n_outputs)."""
+        if isinstance(X, RowReader):
+            check_is_fitted(self)
+            check_names(self, X)
+            n_rows = X.shape[0]
+            starts = range(0, n_rows, CANONICAL_ROWS)
+            parts = (X.read(start, min(start + CANONICAL_ROWS, n_rows)) for start in starts)
+            checked = (check_array(part, dtype=np.float64) for part in parts)
+            return np.concatenate([self._on_array(part, n_outputs, of_basis) for part in checked])
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._on_array(X, n_outputs, of_basis)
+
+    def _on_array(
+        self, X: FloatArray, n_outputs: int, of_basis: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """The same for rows in memory that were checked."""
         result = np.empty((len(X), n_outputs))
         for rows in self._blocks(len(X)):
             standardized = self._standardized(X[rows])
@@ -223,3 +239,15 @@ class PredictionMixin:
     def _standardized(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             return (X - self._center) * self._inverse_scale
+
+
+def check_names(model: Any, X: RowReader) -> None:
+    """Refuse a table that is read in parts and has other columns than the training rows had."""
+    if X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    names, known = getattr(X, "columns", None), getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and list(names) != list(known):
+        raise ValueError(f"X has the columns {list(names)}, the training rows had {list(known)}.")
