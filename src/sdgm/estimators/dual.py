@@ -24,6 +24,11 @@ from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 # learned, and how many can at least
 MAX_SPREAD = 4_000
 MIN_CANDIDATES = 100
+# candidates beyond which only those that lie apart can, unless the kernel has few explicit
+# features: as many, or until the others' kernel values are known to this share of the largest
+MANY_CANDIDATES = 8_192
+MAX_VECTORS = 256
+SPREAD_TOLERANCE = 1e-2
 # settings that are compared before the first of them can be chosen
 FIRST_ROUND = 3
 
@@ -446,16 +451,22 @@ class KernelSDGMClassifier(BaseSDGM):
 
 
 def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
-    """Which rows can be relevance vectors, when a reference is learned by many components.
+    """Which rows can be relevance vectors, where not all can; None for all.
 
-    With labels all rows can. A reference is smooth, and rows that lie apart, as the pivots of a
-    Cholesky factorisation do, can say what all of them could. None for all.
+    Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
+    them could: when a reference is learned, which is smooth, by many components; and when there
+    are many rows and a kernel without few explicit features.
     """
-    if problem.y.ndim == 1:
-        return None
     diagonal = kernel.diagonal(candidates)
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
+    if problem.y.ndim == 1:
+        if rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES:
+            return None
+        if diagonal is None:  # nothing tells which lie apart
+            return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
+        spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
+        return np.sort(spread)
     n_components = int(problem.n_components.sum())
     if diagonal is None or n_components * rank <= MAX_SPREAD:
         return None
