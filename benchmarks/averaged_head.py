@@ -42,7 +42,8 @@ def trained(key: Key, images: Images, folder: Path) -> Classifier:
     settings = json.loads(str(key["settings"]))
     options = training_options(PROBLEMS[str(key["data"])], key, settings)
     model = start_model(key, settings, images, options)
-    state = torch.load(folder / "table2-runs" / f"{run_name(key)}.pt", weights_only=True)
+    path = folder / "table2-runs" / f"{run_name(key)}.pt"
+    state = torch.load(path, map_location="cpu", weights_only=True)
     model.load_state_dict(state)
     return model.eval()
 
