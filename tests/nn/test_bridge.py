@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from sdgm import SDGMClassifier
-from sdgm.nn import SDGM, from_classifier, to_classifier
+from sdgm.nn import SDGM, compact, from_classifier, to_classifier
 from tests.nn.problems import random_layer
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -64,3 +65,7 @@ def test_what_a_classifier_cannot_hold_is_refused() -> None:
         to_classifier(SDGM(2, 2, covariance_type="low_rank"))
     with pytest.raises(ValueError, match="3 labels for the 2 classes"):
         to_classifier(SDGM(2, 2), ["a", "b", "c"])
+    with pytest.raises(TypeError, match="takes an SDGM layer, got CompactSDGM"):
+        to_classifier(compact(SDGM(2, 2)))
+    with pytest.raises(NotFittedError):
+        from_classifier(SDGMClassifier())

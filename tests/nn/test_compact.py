@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from sdgm.nn import SDGM, SparseConv2d, SparseLinear, compact, sparsity
+from sdgm.nn.variational import SparseModule
 from tests.nn.problems import TYPES, random_layer
 
 
@@ -89,7 +90,7 @@ def network() -> nn.Module:
         SparseConv2d(1, 4, 3, stride=2, padding=1),
         nn.ReLU(),
         nn.Flatten(),
-        nn.ModuleDict({"inner": SparseLinear(64, 3)})["inner"],
+        nn.Sequential(nn.Sequential(SparseLinear(64, 3))),
         SDGM(3, 5, [1, 2, 1, 3, 1]),
     ).double()
 
@@ -110,6 +111,7 @@ def test_whole_networks_are_compacted_and_left_as_they_were(share: float) -> Non
     x = torch.randn(3, 1, 8, 8, dtype=torch.float64)
     torch.testing.assert_close(small(x), model(x), rtol=1e-10, atol=1e-10)
     assert not small.training
+    assert not any(isinstance(module, SparseModule) for module in small.modules())
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     if share < 0.5:
         assert file_size(small) < 0.5 * file_size(model)
@@ -150,3 +152,106 @@ def test_a_layer_of_another_kind_is_refused() -> None:
 
     with pytest.raises(TypeError, match="layers of type Odd"):
         compact(Odd())
+
+
+@pytest.mark.parametrize("width", [3, 5, 8])
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_feature_vectors_of_another_length_are_refused(width: int, covariance_type: str) -> None:
+    small = compact(pruned_layer(covariance_type, 2, True, 0.5, 0))
+    words = f"length {width}, but the layer was made for in_features=4"
+    with pytest.raises(ValueError, match=words):
+        small(torch.zeros(2, width, dtype=torch.float64))
+
+
+def pruned_compact(layer: nn.Module, share: float = 0.2) -> nn.Module:
+    torch.manual_seed(0)
+    prune_at_random(layer, share)
+    return compact(layer.eval())
+
+
+OTHERS = {
+    "features": (lambda: SDGM(4, 3), lambda: SDGM(5, 3)),
+    "fewer features": (lambda: SDGM(5, 3), lambda: SDGM(4, 3)),
+    "classes": (lambda: SDGM(4, 3), lambda: SDGM(4, 4)),
+    "fewer classes": (lambda: SDGM(4, 4), lambda: SDGM(4, 3)),
+    "linear": (lambda: SparseLinear(6, 4), lambda: SparseLinear(8, 4)),
+    "linear, as many weights": (lambda: SparseLinear(6, 4), lambda: SparseLinear(4, 6)),
+    "linear, outputs": (lambda: SparseLinear(6, 3), lambda: SparseLinear(6, 5)),
+    "convolution": (lambda: SparseConv2d(2, 3, 3), lambda: SparseConv2d(2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("names", OTHERS)
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_a_file_of_another_architecture_is_refused(names: str, share: float) -> None:
+    file, ours = (pruned_compact(make(), share) for make in OTHERS[names])
+    before = copy.deepcopy(ours.state_dict())
+    with pytest.raises(RuntimeError, match="of the same architecture"):
+        ours.load_state_dict(file.state_dict())
+    assert list(ours.state_dict()) == list(before)
+    assert all(torch.equal(before[name], value) for name, value in ours.state_dict().items())
+
+
+def test_what_does_not_fit_is_seen_without_the_note_of_the_architecture() -> None:
+    file = dict(pruned_compact(SDGM(4, 4)).state_dict())
+    with pytest.raises(RuntimeError, match="4 classes where the layer has 3"):
+        pruned_compact(SDGM(4, 3)).load_state_dict(file)
+    file = dict(pruned_compact(SDGM(5, 3), 1.0).state_dict())
+    with pytest.raises(RuntimeError, match="other features than the 4"):
+        pruned_compact(SDGM(4, 3)).load_state_dict(file)
+    file = dict(pruned_compact(SparseLinear(6, 4), 1.0).state_dict())
+    with pytest.raises(RuntimeError, match="24 weights where the layer has 20"):
+        pruned_compact(SparseLinear(5, 4)).load_state_dict(file)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "linear"])
+def test_a_file_without_the_layer_leaves_it_alone(kind: str) -> None:
+    small = pruned_compact(random_layer(4) if kind == "mixture" else SparseLinear(4, 3).double())
+    x = torch.randn(5, 4, dtype=torch.float64)
+    before = small(x)
+    small.load_state_dict({}, strict=False)
+    torch.testing.assert_close(small(x), before, rtol=0.0, atol=0.0)
+    with pytest.raises(RuntimeError, match="Missing key"):
+        small.load_state_dict({})
+
+
+def test_a_file_in_double_precision_loads_into_single() -> None:
+    source = pruned_compact(random_layer(4, dtype=torch.float64), 0.5)
+    target = pruned_compact(SDGM(4, 3, 2))
+    target.load_state_dict(source.state_dict())
+    x = torch.randn(5, 4)
+    assert target.center.dtype == target(x).dtype == torch.float32
+    torch.testing.assert_close(target(x), source(x.double()).float(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("has_products", [(True, False), (False, True)])
+def test_projections_come_and_go_with_the_file(has_products: tuple[bool, bool]) -> None:
+    file, ours = (random_layer(4, covariance_type="low_rank", sparse=False) for _ in range(2))
+    for layer, has in zip((file, ours), has_products, strict=True):
+        if not has:
+            layer.mask[:, 4:] = False
+    source, target = compact(file.eval()), compact(ours.eval())
+    assert (source.projection is not None, target.projection is not None) == has_products
+    target.load_state_dict(source.state_dict())
+    x = torch.randn(5, 4, dtype=torch.float64)
+    torch.testing.assert_close(target(x), source(x), rtol=0.0, atol=0.0)
+
+
+def test_parameters_are_kept_where_their_shape_is_and_stay_frozen() -> None:
+    source, target = (pruned_compact(SDGM(4, 3, 2, sparse=False), 0.5) for _ in range(2))
+    kept = target.values, target.bias
+    target.load_state_dict(source.state_dict())
+    assert (target.values is kept[0]) and (target.bias is kept[1])
+    frozen = pruned_compact(SDGM(4, 3, 2, sparse=False), 0.1).requires_grad_(False)
+    frozen.load_state_dict(source.state_dict())
+    assert frozen.values.shape == source.values.shape
+    assert not any(parameter.requires_grad for parameter in frozen.parameters())
+
+
+def test_a_head_without_weights_is_its_constants() -> None:
+    layer = random_layer(4, 3, [1, 2, 1])
+    layer.mask.fill_(False)
+    small = compact(layer.eval())
+    x = torch.randn(2, 5, 4, dtype=torch.float64)
+    torch.testing.assert_close(small(x), layer(x))
+    assert len(small.terms) == 0

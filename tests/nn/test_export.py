@@ -18,6 +18,7 @@ LAYERS = {
     "full": lambda: random_layer(4, 3, 2, dtype=torch.float32),
     "unequal": lambda: random_layer(4, 3, [1, 3, 2], dtype=torch.float32),
     "low rank": lambda: random_layer(4, 3, 2, "low_rank", dtype=torch.float32),
+    "constants": lambda: constants(random_layer(4, 3, [1, 3, 2], dtype=torch.float32)),
     "compact": lambda: pruned(random_layer(4, 3, [1, 3, 2], dtype=torch.float32)),
 }
 
@@ -25,6 +26,11 @@ LAYERS = {
 def pruned(layer: SDGM) -> nn.Module:
     layer.alive[1] = False
     prune(layer)
+    return compact(layer)
+
+
+def constants(layer: SDGM) -> nn.Module:
+    layer.mask.fill_(False)
     return compact(layer)
 
 

@@ -30,3 +30,14 @@ def test_without_sparse_layers_and_frozen_ones_fewer_groups_are_left() -> None:
     assert [g["name"] for g in parameter_groups(model, 1e-3)] == ["others"]
     assert [g["name"] for g in parameter_groups(LGM(2, 3), 1e-3)] == ["means"]
     torch.optim.SGD(parameter_groups(model, 1e-3))
+
+
+def test_weights_without_a_prior_are_decayed_in_the_mixture_too() -> None:
+    dense = SDGM(4, 3, covariance_type="low_rank", sparse=False)
+    groups = {g["name"]: g["params"] for g in parameter_groups(dense, 1e-3, weight_decay=0.1)}
+    assert {id(p) for p in groups["weights"]} == {id(dense.weight), id(dense.projection)}
+    assert {id(p) for p in groups["others"]} == {id(dense.bias)}
+    sparse = SDGM(4, 3, covariance_type="low_rank")
+    groups = {g["name"]: g["params"] for g in parameter_groups(sparse, 1e-3, weight_decay=0.1)}
+    assert {id(p) for p in groups["weights"]} == {id(sparse.projection)}
+    assert {id(p) for p in groups["others"]} == {id(sparse.weight), id(sparse.bias)}

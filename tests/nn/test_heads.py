@@ -101,3 +101,46 @@ def test_l1_weights_close_to_zero_are_pruned() -> None:
         head.linear.weight.copy_(torch.tensor([[1e-5, 0.5], [-2e-4, -0.5]]))
     head.prune()
     assert head.linear.weight.tolist() == [[0.0, 0.5], [0.0, -0.5]]
+
+
+def test_the_penalty_of_lgm_takes_a_margin_back_only_where_there_was_one() -> None:
+    torch.manual_seed(0)
+    head = LGM(2, 3, margin=0.5)
+    x, y = torch.randn(5, 2), torch.tensor([0, 1, 2, 0, 1])
+    plain, without = head(x), head.penalty(head(x), y)
+    with_margin = head.penalty(head(x, y), y)
+    torch.testing.assert_close(without, with_margin)
+    assert not torch.equal(plain, head(x, y))
+
+
+def test_lgm_does_not_overflow_in_mixed_precision() -> None:
+    head = LGM(2, 3)
+    x = torch.full((4, 2), 1000.0)
+    with torch.autocast("cpu", dtype=torch.float16):
+        scores = head(x.half())
+    torch.testing.assert_close(scores, head(x))
+    assert bool(scores.isfinite().all())
+
+
+def test_class_probabilities_are_refused_by_heads_with_a_margin() -> None:
+    x, y = torch.zeros(2, 2), torch.full((2, 3), 1 / 3)
+    for head in (LGM(2, 3), LargeMarginSoftmax(2, 3)):
+        with pytest.raises(ValueError, match="needs the index of each sample's class"):
+            head(x, y)
+    lgm = LGM(2, 3)
+    with pytest.raises(ValueError, match="LGM needs the index"):
+        ELBOLoss(lgm, n_train=2)(lgm(x), y)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("softmax_l1", {"l1": -1.0}),
+        ("large_margin", {"warmup": -1}),
+        ("lgm", {"margin": -0.1}),
+        ("lgm", {"likelihood": math.nan}),
+    ],
+)
+def test_negative_settings_are_refused(name: str, wrong: dict) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a number of at least 0"):
+        make_head(name, 2, 3, **wrong)

@@ -84,3 +84,8 @@ def test_what_cannot_be_computed_is_refused() -> None:
         laplace(layer, torch.zeros(5, 64), torch.zeros(5).long())
     with pytest.raises(ValueError, match="one feature vector and one class index per sample"):
         laplace(SDGM(2, 2), torch.zeros(5, 2), torch.zeros(4).long())
+    with pytest.raises(ValueError, match=r"class indices from 0 to 1, got .* from 1 to 2"):
+        laplace(SDGM(2, 2), torch.zeros(2, 2), torch.tensor([1, 2]))
+    for alpha in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="alpha must be a positive number"):
+            laplace(SDGM(2, 2), torch.zeros(2, 2), torch.tensor([0, 1]), alpha=alpha)

@@ -232,3 +232,73 @@ def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
 def test_feature_vectors_of_another_length_are_refused() -> None:
     with pytest.raises(ValueError, match="length 3, but the layer was made for in_features=2"):
         SDGM(2, 2)(torch.zeros(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("file", "ours"), [((2, 2, [1, 2]), (2, 2, [2, 1])), ((2, 3, 2), (2, 2, 3))], ids=str
+)
+def test_a_file_with_components_grouped_otherwise_is_refused(file: tuple, ours: tuple) -> None:
+    layer = nn.Sequential(SDGM(*ours))
+    before = copy.deepcopy(layer.state_dict())
+    with pytest.raises(RuntimeError, match=r"0\.component_class has .* components per class"):
+        layer.load_state_dict(nn.Sequential(SDGM(*file)).state_dict())
+    assert all(torch.equal(before[name], value) for name, value in layer.state_dict().items())
+
+
+@pytest.mark.parametrize("n_components", [2, [1, 3, 2]], ids=str)
+@pytest.mark.parametrize("training", [False, True])
+def test_shapes_can_be_had_without_memory(n_components: int | list[int], training: bool) -> None:
+    layer = SDGM(4, 3, n_components, device="meta").train(training)
+    assert layer(torch.zeros(5, 4, device="meta")).shape == (5, 3)
+
+
+@pytest.mark.parametrize("n_components", [2, [1, 3, 2]], ids=str)
+def test_a_layer_made_without_memory_can_be_started_or_loaded(
+    n_components: int | list[int],
+) -> None:
+    source = random_layer(n_components=n_components).eval()
+    x = torch.randn(5, 3, dtype=torch.float64)
+    made = SDGM(3, 3, n_components, device="meta", dtype=torch.float64).eval()
+    started = made.to_empty(device="cpu")
+    started.component_class.fill_(99)  # as memory that was only reserved may be
+    if started.class_index is not None:
+        started.class_index.fill_(99)
+    started.reset_parameters()
+    started.load_state_dict(
+        {k: v for k, v in source.state_dict().items() if "class" not in k}, strict=False
+    )
+    torch.testing.assert_close(started(x), source(x), rtol=0.0, atol=0.0)
+    assigned = SDGM(3, 3, n_components, device="meta", dtype=torch.float64).eval()
+    assigned.load_state_dict(source.state_dict(), assign=True)
+    torch.testing.assert_close(assigned(x), source(x), rtol=0.0, atol=0.0)
+
+
+def test_buffers_that_others_hold_stay_the_same_ones() -> None:
+    layer = SDGM(2, 3, [1, 2, 1])
+    held = layer.component_class, layer.class_index
+    layer.reset_parameters()
+    layer.load_state_dict(SDGM(2, 3, [1, 2, 1]).state_dict())
+    assert layer.component_class is held[0] and layer.class_index is held[1]
+
+
+def test_integers_of_numpy_are_taken_and_fractions_are_not() -> None:
+    layer = SDGM(np.int64(2), np.int32(3), np.int64(2))
+    assert layer.n_components == (2, 2, 2)
+    assert SDGM(2, 3, np.array([1, 2, 1])).n_components == (1, 2, 1)
+    for wrong in (1.9, [1.9, 2, 1], True, "2"):
+        with pytest.raises(ValueError, match="n_components must be an integer"):
+            SDGM(2, 3, wrong)
+
+
+def test_calibration_leaves_features_alone_that_are_too_small_to_scale() -> None:
+    x = torch.randn(9, 2)
+    x[:, 1] *= 1e-41
+    layer = SDGM(2, 2).calibrate(x)
+    assert bool(layer.inverse_scale.isfinite().all()) and bool(layer(x).isfinite().all())
+
+
+def test_log_probabilities_are_seen_by_hooks() -> None:
+    layer, seen = SDGM(2, 2), []
+    layer.register_forward_hook(lambda *_: seen.append(1))
+    layer.log_proba(torch.zeros(1, 2))
+    assert seen == [1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -74,5 +76,17 @@ def test_classes_are_on_the_last_axis_and_labels_may_be_probabilities() -> None:
 def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="number of training samples, got 0"):
         ELBOLoss(network(), n_train=0)
-    with pytest.raises(ValueError, match="must not be negative"):
-        ELBOLoss(network(), n_train=1, kl_scale=-1.0)
+    for n_train in (math.nan, math.inf, 1.5):
+        with pytest.raises(ValueError, match="number of training samples"):
+            ELBOLoss(network(), n_train=n_train)
+    for wrong in ({"kl_scale": -1.0}, {"kl_scale": math.nan}, {"warmup": -1}):
+        with pytest.raises(ValueError, match="must not be negative"):
+            ELBOLoss(network(), n_train=1, **wrong)
+
+
+def test_weights_that_layers_share_count_once() -> None:
+    first, second = SparseLinear(2, 2), SparseLinear(2, 2)
+    second.weight, second.log_sigma2 = first.weight, first.log_sigma2
+    loss = ELBOLoss(nn.Sequential(first, second), n_train=10)
+    loss(torch.zeros(2, 2), torch.zeros(2).long())
+    torch.testing.assert_close(loss.kl, first.kl().detach())

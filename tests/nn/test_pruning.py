@@ -90,3 +90,73 @@ def test_what_is_left_is_counted_layer_by_layer() -> None:
     assert counts.compression == pytest.approx(50 / 31)
     assert counts.layers[1].n_bytes == 2 * 4 * 4 + 4  # weights, noise and mask
     assert "4/6" in str(counts) and str(counts).splitlines()[-1].startswith("total")
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 1, -100], [1, 1, 1, 2, 2], [0.0] * 5], ids=str)
+def test_labels_that_are_no_class_are_refused_and_nothing_is_pruned(labels: list) -> None:
+    layer, x, _ = two_blobs()
+    with pytest.raises(ValueError, match="labels must be integers from 0 to 1"):
+        prune(layer, [(x, torch.tensor(labels))])
+    assert bool(layer.alive.all())
+
+
+@pytest.mark.parametrize("bad", [float("nan"), 3e38], ids=["nan", "overflow"])
+def test_scores_that_are_not_finite_are_refused_and_nothing_is_pruned(bad: float) -> None:
+    layer, x, y = two_blobs()
+    x[0] = bad
+    with pytest.raises(ValueError, match="not finite"):
+        prune(layer, [(x, y)])
+    assert bool(layer.alive.all())
+
+
+@pytest.mark.parametrize("share", [[float("nan")] * 4, [0.0] * 4, [0.2, 0.8, 1.0, 0.0]], ids=str)
+def test_every_class_keeps_a_component_whatever_the_shares(share: list[float]) -> None:
+    keep = needed(torch.tensor(share), torch.tensor([0, 0, 1, 1]), 2, 9.0)
+    assert bool(keep.reshape(2, 2).any(dim=1).all())
+
+
+def test_pruning_again_never_takes_the_last_component() -> None:
+    layer, x, y = two_blobs()
+    prune(layer, [(x, y)], min_share=2.0)
+    with torch.no_grad():
+        layer.bias.copy_(layer.bias.flip(0))
+    prune(layer, [(x, y)], min_share=2.0)
+    assert layer.alive.reshape(2, 2).sum(dim=1).tolist() == [1, 1]
+
+
+class Calling(nn.Module):
+    """Uses its head in one of several ways, and not for every batch."""
+
+    def __init__(self, head: SDGM, way: str) -> None:
+        super().__init__()
+        self.head, self.way = head, way
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.way == "keyword":
+            return self.head(x=x)
+        if self.way == "log_proba":
+            return self.head.log_proba(x)
+        return self.head(x) if len(x) > 1 else x
+
+
+@pytest.mark.parametrize("way", ["keyword", "log_proba"])
+def test_the_head_is_seen_however_it_is_called(way: str) -> None:
+    layer, x, y = two_blobs()
+    expected = component_shares(layer, [(x, y)])[layer]
+    found = component_shares(Calling(layer, way), [(x, y)])[layer]
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_batch_that_does_not_reach_the_head_counts_nothing() -> None:
+    layer, x, y = two_blobs()
+    expected = component_shares(layer, [(x, y)])[layer]
+    found = component_shares(Calling(layer, "sometimes"), [(x, y), (x[:1], y[:1])])[layer]
+    torch.testing.assert_close(found, expected)
+
+
+def test_pruning_by_no_data_is_refused() -> None:
+    layer, x, y = two_blobs()
+    with pytest.raises(ValueError, match=r"no batch reached the SDGM layer head; .*used before"):
+        prune(Calling(layer, "keyword"), iter([]))
+    with pytest.raises(ValueError, match="no batch reached the SDGM layer head"):
+        prune(Calling(layer, "sometimes"), [(x[:1], y[:1])])

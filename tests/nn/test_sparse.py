@@ -46,3 +46,5 @@ def test_evaluation_of_a_convolution_is_that_of_pytorch(settings: dict) -> None:
 def test_groups_must_divide_the_channels() -> None:
     with pytest.raises(ValueError, match="groups=3 does not divide in_channels=4"):
         SparseConv2d(4, 6, 3, groups=3)
+    with pytest.raises(ValueError, match="groups=0 does not divide"):
+        SparseConv2d(4, 6, 3, groups=0)

@@ -147,3 +147,29 @@ def test_without_noise_there_is_no_divergence_and_no_log_alpha() -> None:
     assert layer.kl().item() == 0.0
     with pytest.raises(ValueError, match="sparse=False"):
         _ = layer.log_alpha
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["linear", "convolution"])
+def test_the_noise_does_not_overflow_in_mixed_precision(kind: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    layer = LAYERS[kind]().float()
+    x = torch.full(INPUTS[kind], 1000.0)  # whose squares half precision does not have
+    with torch.autocast("cpu", dtype=dtype):
+        out = layer(x)
+        assert out.dtype == dtype
+        assert bool(out.isfinite().all())
+        assert layer.kl().dtype == torch.float32
+    out.float().sum().backward()
+    assert bool(layer.log_sigma2.grad.isfinite().all())
+
+
+def test_the_divergence_of_half_precision_weights_is_that_of_single() -> None:
+    torch.manual_seed(0)
+    layer = SparseLinear(300, 300)
+    single = layer.kl().item()
+    half = layer.half().kl()
+    assert half.dtype == torch.float32 and half.item() == pytest.approx(single, rel=1e-2)
+    with torch.no_grad():
+        layer.weight.zero_()
+    assert bool(layer.kl().isfinite())

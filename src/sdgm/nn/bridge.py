@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sdgm._typing import FloatArray, IntArray
@@ -57,6 +58,7 @@ def from_classifier(
     >>> bool(abs(P - model.predict_proba(X)).max() < 1e-10)
     True
     """
+    check_is_fitted(classifier)
     basis: Monomials = classifier._basis
     layer = SDGM(
         classifier.n_features_in_,
@@ -136,6 +138,11 @@ def to_classifier(
     >>> bool(abs(P - layer.log_proba(x).exp().detach().numpy()).max() < 1e-12)
     True
     """
+    if not isinstance(layer, SDGM):
+        raise TypeError(
+            f"to_classifier takes an SDGM layer, got {type(layer).__name__}; pass the layer as it "
+            "was before compact."
+        )
     if layer.covariance_type == CovarianceType.LOW_RANK:
         raise ValueError(
             "to_classifier cannot take a layer with covariance_type='low_rank', since a "

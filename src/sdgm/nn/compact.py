@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -13,54 +14,11 @@ from torch import Tensor, nn
 from sdgm.nn.layer import SDGM, Mixture
 from sdgm.nn.quadratic import CovarianceType
 from sdgm.nn.sparse import SparseConv2d, SparseLinear
-from sdgm.nn.variational import SparseModule
+from sdgm.nn.stored import StoredWeights, in_range, position_faults, smallest_integer
+from sdgm.nn.variational import SparseModule, without_autocast
 
 # stands for the factor one in a list of products
 ONE = -1
-
-
-class StoredWeights(nn.Module):
-    """Weights stored without their zeros, where that is smaller.
-
-    Attributes
-    ----------
-    values : Parameter of shape (n,)
-        The weights that are not zero, or all.
-    position : integer buffer of shape (n,) or None
-        Where they belong in the flattened matrix; None if all are there.
-    """
-
-    values: nn.Parameter
-    position: Tensor | None
-
-    def _store(self, weight: Tensor) -> None:
-        flat = weight.detach().reshape(-1)
-        position = flat.nonzero()[:, 0].to(smallest_integer(flat.numel()))
-        stored = len(position) * (flat.element_size() + position.element_size())
-        few = stored < flat.numel() * flat.element_size()
-        self.values = nn.Parameter(flat[position.long()] if few else flat.clone())
-        self.register_buffer("position", position if few else None)
-
-    def _restored(self, *shape: int) -> Tensor:
-        if self.position is None:
-            return self.values.reshape(shape)
-        zeros = self.values.new_zeros(torch.Size(shape).numel())
-        return zeros.index_copy(0, self.position.long(), self.values).reshape(shape)
-
-    def _load_from_state_dict(
-        self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
-    ) -> None:
-        """Take the sizes from the file: they depend on what was pruned."""
-        for name in {*self._parameters, *self._buffers} - self._non_persistent_buffers_set:
-            stored = state_dict.get(prefix + name)
-            if name in self._parameters and stored is not None:
-                like = self.values
-                setattr(self, name, nn.Parameter(like.new_empty(stored.shape)))
-            elif name in self._buffers:
-                device = self.values.device
-                empty = None if stored is None else torch.empty_like(stored, device=device)
-                self._buffers[name] = empty
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 class CompactSDGM(Mixture, StoredWeights):
@@ -86,13 +44,17 @@ class CompactSDGM(Mixture, StoredWeights):
     center: Tensor | None
     inverse_scale: Tensor | None
 
+    _sized = ("values", "bias", "terms", "component_class")
+    _optional = ("position", "projection", "center", "inverse_scale")
+
     def __init__(self, layer: SDGM) -> None:
         super().__init__()
         self.in_features, self.n_classes = layer.in_features, layer.n_classes
         weight, bias, classes = remaining_components(layer)
         used = weight.any(dim=0)
         terms = factors(layer)[used.cpu()]
-        self.projection, terms = used_projection(layer, terms)
+        projection, terms = used_projection(layer, terms)
+        self.register_parameter("projection", projection)
         self._store(weight[:, used])
         self.bias = nn.Parameter(bias)
         terms = terms.to(smallest_integer(int(terms.max()) + 1 if len(terms) else 1))
@@ -115,24 +77,41 @@ class CompactSDGM(Mixture, StoredWeights):
             parts.append(x @ self.projection.T)
         parts.append(torch.ones_like(x[..., :1]))
         columns = torch.cat(parts, dim=-1)
-        # the last column is the factor one, which is where the index -1 points
-        first, second = (self.terms.long() % columns.shape[-1]).unbind(dim=1)
+        terms = self.terms.long()
+        first, second = terms.where(terms != ONE, columns.shape[-1] - 1).unbind(dim=1)
         return columns.index_select(-1, first) * columns.index_select(-1, second)
 
     def component_scores(self, x: Tensor) -> Tensor:
         """Unnormalised log posteriors of the components that are left: (..., K)."""
-        if torch.is_autocast_enabled(x.device.type):
-            with torch.autocast(x.device.type, enabled=False):
-                return self._component_scores(x.to(self.bias.dtype))
-        return self._component_scores(x)
+        self._check_width(x)
+        return without_autocast(self._component_scores, x, self.bias.dtype)
 
     def _component_scores(self, x: Tensor) -> Tensor:
+        if not len(self.terms):
+            return x.new_zeros(*x.shape[:-1], 1) + self.bias
         weight = self._restored(len(self.bias), len(self.terms))
         return F.linear(self.features(x), weight, self.bias)
 
+    def _architecture(self) -> tuple[int, ...]:
+        return self.in_features, self.n_classes
+
+    def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
+        bias, terms, classes = (stored[name] for name in ("bias", "terms", "component_class"))
+        projection, D = stored.get("projection"), self.in_features
+        counts = torch.bincount(classes.cpu())
+        if len(counts) != self.n_classes or len(classes) != len(bias) or not counts.all():
+            yield f"is of {len(counts)} classes where the layer has {self.n_classes}"
+        n_columns = D + (0 if projection is None else len(projection))
+        widths = {len(stored[name]) for name in ("center", "inverse_scale") if name in stored}
+        widths |= set() if projection is None else {projection.shape[1]}
+        if widths - {D} or not in_range(terms, ONE, n_columns):
+            yield f"is of other features than the {D} of the layer"
+        yield from position_faults(stored, len(bias) * len(terms))
+
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
-        self._set_classes(self.component_class)
+        if not self.component_class.is_meta:
+            self._set_classes(self.component_class)
 
     def extra_repr(self) -> str:
         return (
@@ -152,6 +131,12 @@ class CompactLinear(StoredWeights):
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._store(layer.kept_weight())
         self.bias = copy.deepcopy(layer.bias)
+
+    def _architecture(self) -> tuple[int, ...]:
+        return self.in_features, self.out_features
+
+    def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
+        return position_faults(stored, self.in_features * self.out_features)
 
     def forward(self, x: Tensor) -> Tensor:
         """Product with the weights."""
@@ -175,6 +160,12 @@ class CompactConv2d(StoredWeights):
         self._settings = (layer.stride, layer.padding, layer.dilation, layer.groups)
         self._store(layer.kept_weight())
         self.bias = copy.deepcopy(layer.bias)
+
+    def _architecture(self) -> tuple[int, ...]:
+        return self._shape
+
+    def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
+        return position_faults(stored, math.prod(self._shape))
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolution with the weights."""
@@ -237,14 +228,6 @@ def _compact_layer(layer: SparseModule) -> nn.Module:
         case SparseConv2d():
             return CompactConv2d(layer)
     raise TypeError(f"compact does not know layers of type {type(layer).__name__}.")
-
-
-def smallest_integer(n: int) -> torch.dtype:
-    """The smallest signed integer type that holds the indices of n entries."""
-    for dtype in (torch.int8, torch.int16, torch.int32):
-        if n <= torch.iinfo(dtype).max:
-            return dtype
-    return torch.int64
 
 
 def remaining_components(layer: SDGM) -> tuple[Tensor, Tensor, Tensor]:

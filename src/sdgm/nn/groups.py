@@ -25,8 +25,8 @@ def parameter_groups(
     lr : float
         Learning rate of all but the noise, and the means of an `LGM` head: these get ten times it.
     weight_decay : float, default=0.0
-        For weights without a prior: not for biases, normalisation and sparse layers, whose prior
-        is in the loss, and never for the noise.
+        For weights without a prior: not for biases and normalisation, nor for the weights of
+        sparse layers, whose prior is in the loss, and never for the noise.
     noise_lr : float, optional
         Learning rate of the log variances of the noise; ten times ``lr`` if not given.
 
@@ -48,7 +48,7 @@ def parameter_groups(
     """
     sparse = [layer for _, layer in sparse_modules(model)]
     noise = {id(layer.log_sigma2) for layer in sparse}
-    with_prior = {id(parameter) for layer in sparse for parameter in layer.parameters()}
+    with_prior = {id(layer.weight) for layer in sparse if layer.log_sigma2 is not None}
     means = {id(head.mean) for head in model.modules() if isinstance(head, LGM)}
     groups: dict[str, list[nn.Parameter]] = {"weights": [], "others": [], "means": [], "noise": []}
     for parameter in model.parameters():  # each once, shared ones too

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from sdgm.nn.layer import SDGM
+from sdgm.nn.variational import without_autocast
 
 # of L1-regularised weights: below this they count as zero when they are pruned
 SMALL_WEIGHT = 1e-3
@@ -58,7 +59,7 @@ class L1Softmax(PenalizedHead):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.l1 = l1
+        self.l1 = _not_negative("l1", l1)
         self.linear = nn.Linear(in_features, n_classes, device=device, dtype=dtype)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -131,7 +132,7 @@ class LargeMarginSoftmax(nn.Module):
         if not blend > 0.0:
             raise ValueError(f"blend must be positive, got {blend!r}; 0.1 is nearly all margin.")
         self.margin = int(margin)
-        self.warmup = warmup
+        self.warmup = int(_not_negative("warmup", warmup))
         self.blend = blend
         self.linear = nn.Linear(in_features, n_classes, bias=False, device=device, dtype=dtype)
         self.register_buffer("step", torch.zeros((), dtype=torch.int64, device=device))
@@ -141,6 +142,7 @@ class LargeMarginSoftmax(nn.Module):
         scores: Tensor = self.linear(x)
         if y is None or not self.training:
             return scores
+        _check_indices(self, y)
         blend = self._lambda()
         self.step += 1
         own = scores.gather(-1, y[..., None])  # (..., 1)
@@ -208,8 +210,10 @@ class LGM(PenalizedHead):
         super().__init__()
         if covariance not in ("identity", "diag"):
             raise ValueError(f"covariance must be 'identity' or 'diag', got {covariance!r}.")
-        self.margin = margin
-        self.likelihood = likelihood
+        self.margin = _not_negative("margin", margin)
+        self.likelihood = _not_negative("likelihood", likelihood)
+        # whether the scores of the last pass in training mode had it
+        self._has_margin = True
         mean = torch.empty(n_classes, in_features, device=device, dtype=dtype)
         self.mean = nn.Parameter(nn.init.xavier_uniform_(mean, gain=math.sqrt(2.0)))
         self.log_variance = nn.Parameter(torch.zeros_like(mean)) if covariance == "diag" else None
@@ -229,24 +233,35 @@ class LGM(PenalizedHead):
         return 0.5 * self.log_variance.sum(dim=-1)
 
     def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
-        """Class scores: (..., C); with the margin if in training mode and given labels."""
-        precision = self._precision()
-        # |x - mean|^2 multiplied out: no tensor of rows x classes x features
-        distance = 0.5 * (
-            x.square() @ precision.T
-            - 2.0 * (x @ (self.mean * precision).T)
-            + (self.mean.square() * precision).sum(dim=-1)
-        )  # (..., C)
+        """Class scores: (..., C); with the margin if in training mode and given labels.
+
+        Under autocast they are computed in the precision of the means.
+        """
+        if self.training:
+            self._has_margin = y is not None
+        distance = without_autocast(self._distance, x, self.mean.dtype)
         if y is not None and self.training:
+            _check_indices(self, y)
             factor = torch.ones_like(distance).scatter(-1, y[..., None], 1.0 + self.margin)
             distance = distance * factor
         return -distance - self._half_log_det()
 
+    def _distance(self, x: Tensor) -> Tensor:
+        """Half the squared distances to the means: (..., C)."""
+        precision = self._precision()
+        # |x - mean|^2 multiplied out: no tensor of rows x classes x features
+        return 0.5 * (
+            x.square() @ precision.T
+            - 2.0 * (x @ (self.mean * precision).T)
+            + (self.mean.square() * precision).sum(dim=-1)
+        )
+
     def penalty(self, scores: Tensor, y: Tensor) -> Tensor:
         """``likelihood`` times the mean negative log density of the own class, from its score."""
+        _check_indices(self, y)
         half_log_det = self._half_log_det()[y]
         distance = -scores.gather(-1, y[..., None])[..., 0] - half_log_det
-        if self.training:
+        if self.training and self._has_margin:
             distance = distance / (1.0 + self.margin)
         return self.likelihood * (distance + half_log_det).mean()
 
@@ -256,6 +271,20 @@ class LGM(PenalizedHead):
         return (
             f"in_features={in_features}, n_classes={n_classes}, margin={self.margin:g}, "
             f"likelihood={self.likelihood:g}, covariance={covariance}"
+        )
+
+
+def _not_negative(name: str, value: float) -> float:
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
+    return value
+
+
+def _check_indices(head: nn.Module, y: Tensor) -> None:
+    if y.is_floating_point():
+        raise ValueError(
+            f"{type(head).__name__} needs the index of each sample's class, got labels of type "
+            f"{y.dtype}; class probabilities are for heads without a margin."
         )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Self
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sdgm.nn.quadratic import CovarianceType, features, n_features
-from sdgm.nn.variational import START_STD, SparseModule
+from sdgm.nn.variational import START_STD, SparseModule, without_autocast
 
 # more weights than this are a mistake: half a gigabyte, and several times that to train them
 MAX_WEIGHTS = 1 << 27
@@ -24,6 +26,7 @@ DEFAULT_RANK = 8
 class Mixture(nn.Module):
     """From scores of components to scores of classes; shared by `SDGM` and its compact form."""
 
+    in_features: int
     n_classes: int
     component_class: Tensor
     class_index: Tensor | None
@@ -31,7 +34,7 @@ class Mixture(nn.Module):
     def _set_components(self, counts: Sequence[int], device: torch.device) -> None:
         """Remember how many components each class has; they are in the order of the classes."""
         classes = torch.arange(self.n_classes).repeat_interleave(torch.tensor(counts))
-        self.register_buffer("component_class", classes.to(device))
+        self._keep_buffer("component_class", classes.to(device))
         self._per_class = counts[0] if len(set(counts)) == 1 else None
         index = None
         if self._per_class is None:
@@ -40,7 +43,23 @@ class Mixture(nn.Module):
             for c in range(self.n_classes):
                 index[c, : counts[c]] = (classes == c).nonzero()[:, 0]
             index = index.to(device)
-        self.register_buffer("class_index", index, persistent=False)
+        self._keep_buffer("class_index", index, persistent=False)
+
+    def _keep_buffer(self, name: str, value: Tensor | None, *, persistent: bool = True) -> None:
+        """Set a buffer; in place if there is one like it, since others may hold on to it."""
+        before = self._buffers.get(name)
+        if (
+            before is None
+            or value is None
+            or (before.shape, before.device)
+            != (
+                value.shape,
+                value.device,
+            )
+        ):
+            self.register_buffer(name, value, persistent=persistent)
+        else:
+            before.copy_(value)
 
     def component_scores(self, x: Tensor) -> Tensor:
         """Unnormalised log posteriors of the components: (..., K)."""
@@ -76,7 +95,15 @@ class Mixture(nn.Module):
 
     def log_proba(self, x: Tensor) -> Tensor:
         """Class posterior ``log P(c | x)`` (Eq. 1): (..., C)."""
-        return self.forward(x).log_softmax(dim=-1)
+        scores: Tensor = self(x)  # not forward: hooks see this call too
+        return scores.log_softmax(dim=-1)
+
+    def _check_width(self, x: Tensor) -> None:
+        if x.shape[-1] != self.in_features:
+            raise ValueError(
+                f"feature vectors have length {x.shape[-1]}, but the layer was made for "
+                f"in_features={self.in_features}."
+            )
 
 
 class SDGM(Mixture, SparseModule):
@@ -149,24 +176,24 @@ class SDGM(Mixture, SparseModule):
         super().__init__()
         self.in_features = _at_least("in_features", in_features, 1)
         self.n_classes = _at_least("n_classes", n_classes, 2)
-        self.n_components = _per_class(n_components, n_classes)
+        self.n_components = _per_class(n_components, self.n_classes)
         self.covariance_type = str(CovarianceType(covariance_type))
         low_rank = self.covariance_type == CovarianceType.LOW_RANK
         if rank is None:
-            rank = min(in_features, DEFAULT_RANK)
+            rank = min(self.in_features, DEFAULT_RANK)
         self.rank = _at_least("rank", rank, 1) if low_rank else 0
         K = sum(self.n_components)
-        H = n_features(in_features, covariance_type, self.rank)
+        H = n_features(self.in_features, covariance_type, self.rank)
         _refuse_absurd(K, H, self.in_features, self.covariance_type)
 
         self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
         like = self.weight
         self.bias = nn.Parameter(like.new_empty(K)) if bias else None
-        self.projection = nn.Parameter(like.new_empty(self.rank, in_features)) if low_rank else None
+        D = self.in_features
+        self.projection = nn.Parameter(like.new_empty(self.rank, D)) if low_rank else None
         self.register_buffer("alive", like.new_ones(K, dtype=torch.bool))
-        self.register_buffer("center", like.new_zeros(in_features))
-        self.register_buffer("inverse_scale", like.new_ones(in_features))
-        self._set_components(self.n_components, like.device)
+        self.register_buffer("center", like.new_zeros(D))
+        self.register_buffer("inverse_scale", like.new_ones(D))
         self.reset_parameters()
 
     bias: nn.Parameter | None
@@ -188,6 +215,8 @@ class SDGM(Mixture, SparseModule):
         self.alive.fill_(True)
         self.center.zero_()
         self.inverse_scale.fill_(1.0)
+        # anew: memory that was only reserved, as by to_empty, holds nothing
+        self._set_components(self.n_components, self.weight.device)
 
     @torch.no_grad()
     def calibrate(self, x: Tensor) -> Self:
@@ -216,8 +245,9 @@ class SDGM(Mixture, SparseModule):
             )
         center = rows.mean(dim=0)
         std = rows.std(dim=0)
-        # a constant feature, up to rounding, stays as it is
+        # a constant feature, up to rounding, stays as it is, and so does one too small to scale
         constant = std <= 8 * torch.finfo(rows.dtype).eps * rows.abs().amax(dim=0)
+        constant |= std < torch.finfo(rows.dtype).tiny
         self.reset_parameters()
         self.center.copy_(center)
         self.inverse_scale.copy_(torch.where(constant, 1.0, 1.0 / std))
@@ -235,21 +265,43 @@ class SDGM(Mixture, SparseModule):
         the weights: squares of features do not fit into half precision.
         """
         self._check_width(x)
-        if torch.is_autocast_enabled(x.device.type):
-            with torch.autocast(x.device.type, enabled=False):
-                return self._component_scores(x.to(self.weight.dtype))
-        return self._component_scores(x)
+        return without_autocast(self._component_scores, x, self.weight.dtype)
 
     def _component_scores(self, x: Tensor) -> Tensor:
-        scores = self._linear(self.features(x), self.bias)
+        scores = self._noisy_or_kept(self.features(x), self.bias)
         return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
 
-    def _check_width(self, x: Tensor) -> None:
-        if x.shape[-1] != self.in_features:
-            raise ValueError(
-                f"feature vectors have length {x.shape[-1]}, but the layer was made for "
-                f"in_features={self.in_features}."
-            )
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Refuse components that are grouped otherwise, whose weights may well have our shape."""
+        classes = state_dict.get(f"{prefix}component_class")
+        if classes is not None and not classes.is_meta:
+            counts = tuple(torch.bincount(classes.cpu()).tolist())
+            if counts != self.n_components:
+                error_msgs.append(
+                    f"{prefix}component_class has {list(counts)} components per class, but the "
+                    f"layer {list(self.n_components)}; make it with the n_classes and "
+                    "n_components of the file."
+                )
+                return
+        super()._load_from_state_dict(
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
+        )
+        self._set_components(self.n_components, self.weight.device)
 
     def extra_repr(self) -> str:
         numbers = self.n_components
@@ -266,16 +318,20 @@ class SDGM(Mixture, SparseModule):
 
 
 def _at_least(name: str, value: int, smallest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+    try:
+        number = operator.index(value)  # numpy's integers too
+    except TypeError:
+        number = smallest - 1
+    if isinstance(value, bool) or number < smallest:
         raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}.")
-    return value
+    return number
 
 
 def _per_class(n_components: int | Sequence[int], n_classes: int) -> tuple[int, ...]:
     """The number of components of every class."""
-    if isinstance(n_components, int):
-        return (_at_least("n_components", n_components, 1),) * n_classes
-    numbers = tuple(_at_least("n_components", int(number), 1) for number in n_components)
+    if np.ndim(n_components) == 0:
+        return (_at_least("n_components", n_components, 1),) * n_classes  # type: ignore[arg-type]
+    numbers = tuple(_at_least("n_components", each, 1) for each in n_components)  # type: ignore[union-attr]
     if len(numbers) != n_classes:
         raise ValueError(
             f"n_components has {len(numbers)} numbers for {n_classes} classes; "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -56,14 +58,15 @@ class ELBOLoss(nn.Module):
         self, model: nn.Module, n_train: int, kl_scale: float = 1.0, warmup: int = 0
     ) -> None:
         super().__init__()
-        if n_train < 1:
+        if not (1 <= n_train < math.inf and n_train == int(n_train)):
             raise ValueError(
                 f"n_train must be the number of training samples, got {n_train!r}; "
                 "pass len(dataset)."
             )
-        if kl_scale < 0.0 or warmup < 0:
+        if not (0.0 <= kl_scale < math.inf and 0 <= warmup < math.inf):
             raise ValueError(
-                f"kl_scale and warmup must not be negative, got {kl_scale!r} and {warmup!r}."
+                f"kl_scale and warmup must be numbers and must not be negative, got {kl_scale!r} "
+                f"and {warmup!r}."
             )
         # in a list, so that the model's parameters do not become parameters of the loss
         self._models = [model]
@@ -88,8 +91,12 @@ class ELBOLoss(nn.Module):
         loss : scalar tensor
         """
         nll = cross_entropy(scores, y)
-        sparse = sparse_modules(self._models[0])
-        kl = sum((layer.kl() for _, layer in sparse), start=nll.new_zeros(()))
+        # layers that share their weights, not themselves, count once
+        sparse = {
+            (id(layer.weight), id(layer.log_sigma2)): layer
+            for _, layer in sparse_modules(self._models[0])
+        }
+        kl = sum((layer.kl() for layer in sparse.values()), start=nll.new_zeros(()))
         heads = [m for m in self._models[0].modules() if isinstance(m, PenalizedHead)]
         penalty = sum((head.penalty(scores, y) for head in heads), start=nll.new_zeros(()))
         kl_weight = self._kl_weight().to(nll)

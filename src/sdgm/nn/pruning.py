@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -57,13 +58,23 @@ def prune(
     if batches is None:
         return
     for layer, share in component_shares(model, batches).items():
+        share = share.masked_fill(~layer.alive, -1.0)  # what is gone cannot be what a class keeps
         layer.alive &= needed(share, layer.component_class, layer.n_classes, min_share)
 
 
 def needed(share: Tensor, component_class: Tensor, n_classes: int, min_share: float) -> Tensor:
-    """Components with at least this share, and the largest of each class: boolean, (K,)."""
-    largest = share.new_zeros(n_classes).scatter_reduce(0, component_class, share, "amax")
-    return (share >= min_share) | (share == largest[component_class])
+    """Components with at least this share, and the largest of each class: boolean, (K,).
+
+    All of a class that has no samples.
+    """
+    keep = share >= min_share
+    for c in range(n_classes):
+        own = (component_class == c).nonzero()[:, 0]
+        if not bool((share[own] > 0.0).any()):
+            keep[own] = True
+        else:
+            keep[own[share[own].argmax()]] = True
+    return keep
 
 
 @torch.no_grad()
@@ -92,24 +103,34 @@ def component_shares(
     layers = [m for m in model.modules() if isinstance(m, SDGM)]
     if not layers:
         return {}
-    seen: dict[SDGM, Tensor] = {}
-    hooks = [
-        layer.register_forward_pre_hook(lambda module, args: seen.update({module: args[0]}))
-        for layer in layers
-    ]
+    seen: list[tuple[SDGM, Tensor]] = []
+
+    def see(layer: SDGM, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        seen.append((layer, args[0] if args else named["x"]))
+
+    hooks = [layer.register_forward_pre_hook(see, with_kwargs=True) for layer in layers]
+    without = set(layers)
     sums = {layer: torch.zeros_like(layer.alive, dtype=torch.float64) for layer in layers}
     was_training = [module for module in model.modules() if module.training]
     model.eval()
     try:
         for inputs, labels in batches:
+            seen.clear()
             model(inputs)
-            for layer, x in seen.items():
+            for layer, x in seen:
                 sums[layer] += responsibilities(layer, x, labels).sum(dim=0)
+                without.discard(layer)
     finally:
         for hook in hooks:
             hook.remove()
         for module in was_training:
             module.training = True
+    if without:
+        names = [name or "the model" for name, m in model.named_modules() if m in without]
+        raise ValueError(
+            f"no batch reached the SDGM layer {', '.join(names)}; pass at least one, not an "
+            "iterator that was used before, and call the layer, or its log_proba, in forward."
+        )
     return {layer: _within_class(total, layer) for layer, total in sums.items()}
 
 
@@ -121,6 +142,16 @@ def responsibilities(layer: SDGM, x: Tensor, y: Tensor) -> Tensor:
         raise ValueError(
             f"a batch has {len(labels)} labels for {len(scores)} feature vectors; "
             "pass batches of (inputs, labels), one label per sample."
+        )
+    if labels.is_floating_point() or bool(((labels < 0) | (labels >= layer.n_classes)).any()):
+        raise ValueError(
+            f"labels must be integers from 0 to {layer.n_classes - 1}, got {labels.dtype} from "
+            f"{labels.min().item()} to {labels.max().item()}; leave samples without a class out."
+        )
+    if not bool(scores.isfinite().all()):
+        raise ValueError(
+            "the scores of a batch are not finite, so that no component can be said to be needed; "
+            "look for NaN or huge numbers in its inputs and in the weights, and leave them out."
         )
     own = layer.component_class == labels
     return scores.masked_fill(~own, -torch.inf).softmax(dim=-1)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sdgm.nn.variational import SparseModule, with_noise
+from sdgm.nn.variational import SparseModule
 
 
 class SparseLinear(SparseModule):
@@ -48,7 +48,7 @@ class SparseLinear(SparseModule):
 
     def forward(self, x: Tensor) -> Tensor:
         """Product with the weights: noisy in training, sparse in evaluation."""
-        return self._linear(x, self.bias)
+        return self._noisy_or_kept(x, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -85,7 +85,7 @@ class SparseConv2d(SparseModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if in_channels % groups or out_channels % groups:
+        if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"groups={groups} does not divide in_channels={in_channels} and "
                 f"out_channels={out_channels}."
@@ -108,17 +108,12 @@ class SparseConv2d(SparseModule):
         """Start anew, with weights as in `torch.nn.Conv2d` and nothing pruned."""
         _reset_like_torch(self, self.bias, math.prod(self.weight.shape[1:]))
 
-    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def _sums(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return F.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolution with the weights: noisy in training, sparse in evaluation."""
-        if not self.is_noisy:
-            return self._convolve(x, self.kept_weight(), self.bias)
-        mean, variance = self.noisy_weight()
-        return with_noise(
-            self._convolve(x, mean, self.bias), self._convolve(x.square(), variance, None)
-        )
+        return self._noisy_or_kept(x, self.bias)
 
     def extra_repr(self) -> str:
         return (

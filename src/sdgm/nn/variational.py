@@ -14,6 +14,7 @@ ICML 2017.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -55,7 +56,22 @@ def kl_of_log_alpha(log_alpha: Tensor) -> Tensor:
 
 def with_noise(mean: Tensor, variance: Tensor) -> Tensor:
     """Sums of noisy weights: normal with this mean and variance, independent for every entry."""
-    return mean + (variance + SMALLEST_VARIANCE).sqrt() * torch.randn_like(mean)
+    noisy = mean + (variance + SMALLEST_VARIANCE).sqrt() * torch.randn_like(mean)
+    return noisy.to(mean.dtype)
+
+
+def at_least_single(x: Tensor) -> Tensor:
+    """In single precision, or double if it is: half has no room for squares and small variances."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def without_autocast(compute: Callable[[Tensor], Tensor], x: Tensor, dtype: torch.dtype) -> Tensor:
+    """``compute(x)``; where autocast would choose the precision, in this one instead."""
+    kind = x.device.type
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+        with torch.autocast(kind, enabled=False):
+            return compute(x.to(dtype))
+    return compute(x)
 
 
 class SparseModule(nn.Module):
@@ -104,7 +120,8 @@ class SparseModule(nn.Module):
         if self.log_sigma2 is None:
             raise ValueError(f"{type(self).__name__} was made with sparse=False, without noise.")
         # not clamped from below: weights above one would get no gradient of the KL divergence
-        return self.log_sigma2 - 2.0 * (self.weight.abs() + SMALLEST_WEIGHT).log()
+        weight = at_least_single(self.weight)
+        return at_least_single(self.log_sigma2) - 2.0 * (weight.abs() + SMALLEST_WEIGHT).log()
 
     @property
     def kept(self) -> Tensor:
@@ -120,14 +137,24 @@ class SparseModule(nn.Module):
     def noisy_weight(self) -> tuple[Tensor, Tensor]:
         """Means and variances of the weights in training, zero where they are pruned."""
         assert self.log_sigma2 is not None
-        return self.weight * self.mask, self.log_sigma2.exp() * self.mask
+        return self.weight * self.mask, at_least_single(self.log_sigma2).exp() * self.mask
 
-    def _linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
-        """Product with the weights: noisy in training, sparse in evaluation."""
+    def _sums(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """What the layer does with weights without noise."""
+        return F.linear(x, weight, bias)
+
+    def _noisy_or_kept(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        """Sums over the weights: noisy in training, sparse in evaluation."""
         if not self.is_noisy:
-            return F.linear(x, self.kept_weight(), bias)
+            return self._sums(x, self.kept_weight(), bias)
         mean, variance = self.noisy_weight()
-        return with_noise(F.linear(x, mean, bias), F.linear(x.square(), variance))
+
+        def variance_of_sums(x: Tensor) -> Tensor:
+            return self._sums(x.to(variance.dtype).square(), variance, None)
+
+        return with_noise(
+            self._sums(x, mean, bias), without_autocast(variance_of_sums, x, variance.dtype)
+        )
 
     @property
     def is_noisy(self) -> bool:

@@ -14,6 +14,7 @@ from sdgm.experiments.deep.trainer import TrainingOptions, train
 from tests.experiments.deep.toy import toy_images, toy_model
 
 OPTIONS = TrainingOptions(epochs=2, batch_size=16, lr=0.01)
+VARIED = {"flip": True, "shift": 1}
 
 
 def train_share(rank: int, folder: str) -> None:
@@ -23,7 +24,7 @@ def train_share(rank: int, folder: str) -> None:
         model = toy_model(head, batch_norm=False)
         rows = train(
             model,
-            toy_images(),
+            toy_images(**VARIED),
             OPTIONS,
             test=toy_images(seed=1),
             checkpoint=Path(folder) / f"{head}.pt",
@@ -40,7 +41,7 @@ def test_two_processes_end_where_one_does(tmp_path: Path) -> None:
     for head in ("dgmm", "softmax_l1"):
         alone = toy_model(head, batch_norm=False)
         start = {name: value.clone() for name, value in alone.state_dict().items()}
-        train(alone, toy_images(), OPTIONS)
+        train(alone, toy_images(**VARIED), OPTIONS)
         end = alone.state_dict()
         assert any(not torch.equal(start[name], end[name]) for name in end)
         for rank in range(2):
@@ -51,10 +52,10 @@ def test_two_processes_end_where_one_does(tmp_path: Path) -> None:
 
 def test_shares_are_the_whole() -> None:
     rows = torch.arange(12)
-    shares = [Ranks(rank, 3).share(rows) for rank in range(3)]
+    shares = [rows[Ranks(rank, 3).share] for rank in range(3)]
     assert sorted(torch.cat(shares).tolist()) == rows.tolist()
     assert {len(share) for share in shares} == {4}
-    assert torch.equal(Ranks().share(rows), rows)
+    assert torch.equal(rows[Ranks().share], rows)
 
 
 def test_a_batch_that_cannot_be_shared_evenly_is_refused() -> None:

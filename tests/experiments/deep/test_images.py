@@ -186,7 +186,8 @@ def test_a_shift_moves_whole_images_and_brings_in_zeros() -> None:
     x = torch.arange(1.0, 33.0).reshape(2, 1, 4, 4)
     seen = set()
     for seed in range(60):
-        moved = shifted(x, 1, torch.Generator().manual_seed(seed))
+        generator = torch.Generator().manual_seed(seed)
+        moved = shifted(x, 1, torch.randint(0, 3, (2, 2, 1), generator=generator))
         assert moved.shape == x.shape
         for image, original in zip(moved, x, strict=True):
             offsets = [
@@ -207,6 +208,16 @@ def moved_by(image: torch.Tensor, down: int, right: int) -> torch.Tensor:
             if 0 <= i + down < 4 and 0 <= j + right < 4:
                 result[:, i + down, j + right] = image[:, i, j]
     return result
+
+
+def test_a_share_of_a_batch_is_varied_as_it_is_in_the_whole() -> None:
+    data = toy_images(8, shift=2, flip=True)
+    rows = torch.tensor([7, 0, 3, 5, 1, 6])
+    whole = data.batch(rows, torch.Generator().manual_seed(0))
+    for rank in range(2):
+        generator = torch.Generator().manual_seed(0)
+        share = data.batch(rows, generator, slice(rank, None, 2))
+        assert torch.equal(share, whole[rank::2])
 
 
 def test_a_part_has_the_images_asked_for() -> None:

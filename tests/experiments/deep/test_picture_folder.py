@@ -50,6 +50,17 @@ def test_batches_are_squares_of_the_pictures_colours(folder: Path) -> None:
             )
 
 
+def test_a_share_of_a_batch_is_varied_as_it_is_in_the_whole(folder: Path) -> None:
+    train, _ = load_pictures(folder, size=16)
+    gradient = np.arange(40 * 40 * 3, dtype=np.uint32).reshape(40, 40, 3).astype(np.uint8)
+    for file in train.files:
+        Image.fromarray(gradient).save(file)
+    rows = torch.arange(6)
+    whole = train.batch(rows, torch.Generator().manual_seed(0))
+    share = train.batch(rows, torch.Generator().manual_seed(0), slice(1, None, 2))
+    assert torch.equal(share, whole[1::2])
+
+
 def test_grey_pictures_have_three_channels(folder: Path) -> None:
     _, test = load_pictures(folder, size=8)
     (row,) = [i for i, file in enumerate(test.files) if file.stem == "grey"]

@@ -2,7 +2,8 @@
 
 Every process works on its share of each batch, and the gradients are averaged. Batch normalisation
 sees a process's share only, unless it is on GPUs, where it is made to see the whole batch; apart
-from this, and from the noise of sparse layers, the result is that of one process up to rounding.
+from this, and from the noise of sparse layers, the result is that of one process up to rounding:
+how images are varied is drawn for the whole batch, by every process alike.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -28,7 +29,7 @@ class Ranks:
 
     Examples
     --------
-    >>> Ranks(1, 2).share(torch.arange(6))
+    >>> torch.arange(6)[Ranks(1, 2).share]
     tensor([1, 3, 5])
     """
 
@@ -40,9 +41,10 @@ class Ranks:
         """Whether this process writes and tells."""
         return self.rank == 0
 
-    def share(self, rows: Tensor) -> Tensor:
-        """The rows of a batch that this process works on."""
-        return rows[self.rank :: self.n_ranks]
+    @property
+    def share(self) -> slice:
+        """The part of a batch that this process works on."""
+        return slice(self.rank, None, self.n_ranks)
 
     def wait(self) -> None:
         """Until all processes are here."""

@@ -1,4 +1,4 @@
-"""Figure 3 of the paper: features of MNIST in the plane, before a softmax and before SDGM.
+"""Figure 5 of the paper: features of MNIST in the plane, before a softmax and before SDGM.
 
 The paper shows a fan for softmax and ellipses for SDGM. Whether features spread depends on whether
 they are normalised before the last layer, so both heads are shown both ways, each pair trained
@@ -138,25 +138,29 @@ def trained_panel(
         model = Classifier(net, make_head(head, 2, images.n_classes, **settings))
     name = f"{head}-{'normalized' if normalized else 'plain'}-seed{options.seed}"
     name += f"-{len(images.labels)}images-{options.epochs}epochs.pt"
+    device = best_device()
     train(
         model,
         images,
         options,
         checkpoint=folder / f"{NAME}-runs" / name,
-        device=best_device(),
+        device=device,
         progress=progress,
     )
+    features, labels = features_of(model, test, device)
     return Panel(
-        str(head), normalized, *features_of(model, test), error(*probabilities(model, test))
+        str(head), normalized, features, labels, error(*probabilities(model, test, device))
     )
 
 
 @torch.no_grad()
-def features_of(model: Classifier, test: Images) -> tuple[FloatArray, IntArray]:
+def features_of(
+    model: Classifier, test: Images, device: torch.device | None = None
+) -> tuple[FloatArray, IntArray]:
     """What the network gives to its last layer for each image."""
     model.eval()
-    parts = [model.net(test.batch(rows)) for rows in blocks(len(test.labels), 500)]
-    return torch.cat(parts).double().numpy(), test.labels.numpy()
+    parts = [model.net(test.batch(rows).to(device)) for rows in blocks(len(test.labels), 500)]
+    return torch.cat(parts).double().cpu().numpy(), test.labels.numpy()
 
 
 def drawn(panels: list[Panel]) -> Figure:

@@ -29,6 +29,9 @@ HELD_BACK = 10_000
 # kinds of values in idx files: unsigned bytes
 IDX_BYTES = 8
 
+# all rows of a batch
+WHOLE = slice(None)
+
 Bytes = NDArray[np.uint8]
 
 
@@ -45,8 +48,16 @@ class Images(Protocol):
         """C."""
         ...
 
-    def batch(self, rows: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Images as (n, channels, height, width); varied at random if given a generator."""
+    def batch(
+        self,
+        rows: Tensor,
+        generator: torch.Generator | None = None,
+        share: slice = WHOLE,
+    ) -> Tensor:
+        """Images as (n, channels, height, width); varied at random if given a generator.
+
+        With a share, only this part of the rows, varied as it would be among all of them.
+        """
         ...
 
     def part(self, rows: Tensor) -> Images:
@@ -79,15 +90,21 @@ class StoredImages:
     shift: int = 0
     flip: bool = False
 
-    def batch(self, rows: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    def batch(
+        self,
+        rows: Tensor,
+        generator: torch.Generator | None = None,
+        share: slice = WHOLE,
+    ) -> Tensor:
         """Normalised images; moved and mirrored at random if given a generator."""
-        x = self.pixels[rows].float()
+        x = self.pixels[rows[share]].float()
         x = (x - self.mean[:, None, None]) / self.std[:, None, None]
         if generator is not None and self.flip:
-            mirrored = torch.rand(len(x), generator=generator) < 0.5
+            mirrored = torch.rand(len(rows), generator=generator)[share] < 0.5
             x = torch.where(mirrored[:, None, None, None], x.flip(-1), x)
         if generator is not None and self.shift:
-            x = shifted(x, self.shift, generator)
+            by = torch.randint(0, 2 * self.shift + 1, (2, len(rows), 1), generator=generator)
+            x = shifted(x, self.shift, by[:, share])
         return x.contiguous(memory_format=torch.channels_last)
 
     def part(self, rows: Tensor) -> StoredImages:
@@ -95,11 +112,10 @@ class StoredImages:
         return replace(self, pixels=self.pixels[rows], labels=self.labels[rows])
 
 
-def shifted(x: Tensor, most: int, generator: torch.Generator) -> Tensor:
-    """Every image moved by up to ``most`` pixels on each axis; zeros come in from outside."""
+def shifted(x: Tensor, most: int, by: Tensor) -> Tensor:
+    """Every image moved by ``by - most`` pixels, (2, n, 1); zeros come in from outside."""
     n, _, height, width = x.shape
     padded = torch.nn.functional.pad(x, (most,) * 4)
-    by = torch.randint(0, 2 * most + 1, (2, n, 1), generator=generator)
     down = by[0] + torch.arange(height)  # (n, height)
     right = by[1] + torch.arange(width)
     image = torch.arange(n)[:, None, None]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sdgm.experiments.deep.images import HELD_BACK, ORDER_SEED, checked_size
+from sdgm.experiments.deep.images import HELD_BACK, ORDER_SEED, WHOLE, checked_size
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -48,12 +48,17 @@ class PictureFolder:
         default_factory=lambda: ThreadPoolExecutor(os.cpu_count() or 1), repr=False, compare=False
     )
 
-    def batch(self, rows: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    def batch(
+        self,
+        rows: Tensor,
+        generator: torch.Generator | None = None,
+        share: slice = WHOLE,
+    ) -> Tensor:
         """Normalised squares; of random parts, half of them mirrored, if given a generator."""
-        draws = torch.rand(len(rows), 5, generator=generator).tolist() if generator else None
+        draws = torch.rand(len(rows), 5, generator=generator)[share].tolist() if generator else None
         jobs = [
             self.pool.submit(square, self.files[row], self.size, draws[i] if draws else None)
-            for i, row in enumerate(rows.tolist())
+            for i, row in enumerate(rows[share].tolist())
         ]
         pixels = torch.from_numpy(np.stack([job.result() for job in jobs]))  # (n, size, size, 3)
         x = (pixels.float() / 255.0 - torch.tensor(MEAN)) / torch.tensor(STD)

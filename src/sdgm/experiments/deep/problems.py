@@ -3,7 +3,7 @@
 The paper names the networks and the numbers of features of MNIST, and nothing else. All heads of a
 problem have the same network, training images and epochs. Settings (`HEAD_SETTINGS`) are fixed,
 not chosen by test images; ``sdgm reproduce table2 --search`` tries others on training images that
-are held back. The KL scale of SDGM is one that removes half of the weights there, at no cost.
+are held back. The KL scale of SDGM is one that removes half of the weights there.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ from sdgm.nn import ELBOLoss, parameter_groups
 TEST_BATCH = 500
 # steps between two reports of progress
 REPORT_EVERY = 20
-# what an epoch's random numbers are for, so that no two are drawn from the same seed
+# what an epoch's random numbers are for, so that order and noise have different seeds; zeros at the
+# end do not change a seed, so a model's start has that of one epoch's order, for other draws
 ORDER, NOISE = 0, 1
 
 # told how many steps are taken, of how many
@@ -194,7 +195,7 @@ class Run:
         for step in range(self.steps_per_epoch):
             rows = order[step * options.batch_size : (step + 1) * options.batch_size]
             done = epoch * self.steps_per_epoch + step
-            sums += self.step(self.ranks.share(rows), order_generator, done)
+            sums += self.step(rows, order_generator, done)
             if progress is not None and (done + 1) % REPORT_EVERY == 0:
                 progress(done + 1, self.n_steps)
         loss, nll, kl, penalty = (sums / self.steps_per_epoch).tolist()
@@ -217,12 +218,13 @@ class Run:
         )
 
     def step(self, rows: Tensor, generator: torch.Generator, done: int) -> Tensor:
-        """One step on these images: its loss, log loss, divergence and penalty."""
+        """One step on this process's share of a batch: loss, log loss, divergence and penalty."""
         factor = self.lr_factor(done)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
-        x = self.images.batch(rows, generator).to(self.device, non_blocking=True)
-        y = self.images.labels[rows].to(self.device, non_blocking=True)
+        share = self.ranks.share
+        x = self.images.batch(rows, generator, share).to(self.device, non_blocking=True)
+        y = self.images.labels[rows[share]].to(self.device, non_blocking=True)
         self.optimizer.zero_grad()
         loss = self.loss(self.parallel(x, y), y)
         loss.backward()
@@ -273,7 +275,7 @@ def optimizer_groups(model: Classifier, options: TrainingOptions) -> list[dict[s
 
 
 def mixed_seed(*numbers: int) -> int:
-    """One seed from several numbers, far from that of other numbers.
+    """One seed from several numbers, far from that of others, but for zeros at the end.
 
     Examples
     --------
