@@ -13,7 +13,7 @@ from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Table
 from sdgm import SDGMClassifier
-from sdgm.estimators import many_rows, polishing
+from sdgm.estimators import many_rows
 from sdgm.experiments.cells import Key
 from sdgm.experiments.deep.images import arranged_idx, read_files
 
@@ -44,7 +44,7 @@ def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
     model = SDGMClassifier(DATA[problem][1], covariance_type="full", random_state=0)
     changed: list[Any] = {
         DEFAULT: [],
-        NO_RETURN: [(polishing, "ADMISSIONS", 0)],
+        NO_RETURN: [(many_rows, "ADMISSIONS", (0, 0))],
         AT_ONCE: [(many_rows, "LARGE_ROWS", rows)],
     }[way]
     patches = [patch.object(*change) for change in changed]

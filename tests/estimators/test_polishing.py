@@ -14,7 +14,7 @@ from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows
 from sdgm.core.state import State
-from sdgm.estimators import large, many_rows, polishing
+from sdgm.estimators import large, many_rows
 from sdgm.estimators.polishing import AllRows, ModelColumns
 
 N, D = 4000, 3
@@ -97,7 +97,7 @@ def test_a_sample_loses_nothing_that_can_be_measured(
     losses = [log_loss(y_test, model.predict_proba(X_test)) for model in (at_once, sampled)]
     assert losses[1] < losses[0] + 0.003
     # which it would without columns that come back
-    monkeypatch.setattr(polishing, "ADMISSIONS", 0)
+    monkeypatch.setattr(many_rows, "ADMISSIONS", (0, 0))
     left = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
     assert log_loss(y_test, left.predict_proba(X_test)) > losses[1] + (1e-3 if seed < 2 else -1e-9)
 

@@ -67,7 +67,7 @@ from sdgm.estimators.progress import (
 )
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
-from sdgm.estimators.threads import blas_threads
+from sdgm.estimators.threads import MUCH_WORK, THREADED_WORK, blas_threads
 
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
@@ -164,7 +164,7 @@ class BaseSDGM(
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
-            with blas_threads(work):
+            with blas_threads(work, MUCH_WORK if self._is_sample_fit else THREADED_WORK):
                 return journaled_learn(
                     rows,
                     columns.design.Rt,

@@ -36,6 +36,9 @@ from sdgm.estimators.polishing import ModelColumns, Polished, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
 
+# times that columns may come back which the first sample, or the second, had removed
+ADMISSIONS = (2, 1)
+
 
 class ManyRowsMixin:
     """Structure from a sample, weights from all rows."""
@@ -144,8 +147,9 @@ class ManyRowsMixin:
         with in_threads():
             if len(table) > 2 * MIDDLE_ROWS:
                 middle = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
-                self._polish(BlockedRows.of(Rows(middle.X, middle.y, middle.s)), options)
-            self._polish(table, options)
+                rows = BlockedRows.of(Rows(middle.X, middle.y, middle.s))
+                self._polish(rows, options)
+            self._polish(table, options, is_near=len(table) > 2 * MIDDLE_ROWS)
         return self
 
     def _take_sample_model(self, model: Any, user_rows: IntArray) -> None:
@@ -155,7 +159,7 @@ class ManyRowsMixin:
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
         self._take_over(self, user_rows)
 
-    def _polish(self, table: Any, options: Options) -> None:
+    def _polish(self, table: Any, options: Options, *, is_near: bool = False) -> None:
         """Go on learning on all rows."""
         state, survivors = self._state, np.unique(self._state.column[self._state.column > 0])
         candidates = self._candidate_basis() if options.learn_alpha else None
@@ -176,7 +180,8 @@ class ManyRowsMixin:
             state,
             options,
             show,
-            admit=candidates is not None,
+            admissions=ADMISSIONS[is_near] if candidates is not None else 0,
+            is_near=is_near,
             max_covariance=MAX_COVARIANCE,
         )
         if candidates is None:

@@ -29,9 +29,8 @@ from sdgm.estimators.problem import LARGEST_INPUT
 # multiplications of all passes of the outer loop together, and passes, least and most: with
 # millions of rows the weights hardly depend on the precisions
 PASSED_WORK = 4.5e10
-LEAST_PASSES, MOST_PASSES = 5, 30
-# times that columns may come back, and the log evidence that each must add, by itself
-ADMISSIONS = 2
+LEAST_PASSES, MOST_PASSES = 2, 30
+# log evidence that a column must add, by itself, to come back
 ADMISSION = 2.0
 # curvature of a weight, in units of its column's norm, that counts as none
 SMALLEST_CURVATURE = 1e-8
@@ -197,7 +196,8 @@ def polished(
     options: Options,
     callback: Callable[[Record], bool | None] | None,
     *,
-    admit: bool,
+    admissions: int,
+    is_near: bool,
     max_covariance: int,
 ) -> Polished:
     """Go on learning with these rows.
@@ -212,8 +212,10 @@ def polished(
         What the sample led to, in the user's units.
     options : Options
     callback : callable, optional
-    admit : bool
-        Whether columns may come back that the state does not use.
+    admissions : int
+        Times that columns may come back which the state does not use.
+    is_near : bool
+        Whether the state comes from so many rows that the passes take it to its mode.
     max_covariance : int
         Weights up to which their covariance is computed.
     """
@@ -229,13 +231,14 @@ def polished(
     )
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
-    for _ in range(ADMISSIONS if admit and state.n_weights else 0):
-        state = rows.learn(state, to_mode).state
+    for _ in range(admissions if state.n_weights else 0):
+        if not is_near:
+            state = rows.learn(state, to_mode).state
         larger = rows.with_columns_back(state, options)
         if larger is state:
             break
         try:
-            state = rows.learn(larger, to_mode).state
+            state = larger if is_near else rows.learn(larger, to_mode).state
         except NumericalTrouble:
             break
     passes = replace(options, max_iter=min(options.max_iter, passes_for(len(table), state)))

@@ -11,6 +11,8 @@ from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 # multiply-adds of one pass over the rows from which BLAS may use all its threads; below, handing
 # out the work takes longer than doing it, and many times longer on a busy machine
 THREADED_WORK = 5e7
+# the same where threads of our own do most of the work, and those of BLAS would be in the way
+MUCH_WORK = 1e10
 
 
 @cache
@@ -19,9 +21,9 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def blas_threads(work: float) -> Iterator[None]:
+def blas_threads(work: float, enough: float = THREADED_WORK) -> Iterator[None]:
     """Keep BLAS on one thread for passes of so little work that more would not pay."""
-    if work >= THREADED_WORK:
+    if work >= enough:
         yield
         return
     with _controller().limit(limits=1, user_api="blas"):
