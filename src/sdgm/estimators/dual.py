@@ -457,12 +457,13 @@ def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) 
     them could: when a reference is learned, which is smooth, by many components; and when there
     are many rows and a kernel without few explicit features.
     """
-    diagonal = kernel.diagonal(candidates)
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
-    if problem.y.ndim == 1:
-        if rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES:
-            return None
+    has_labels = problem.y.ndim == 1
+    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
+        return None
+    diagonal = kernel.diagonal(candidates)
+    if has_labels:
         if diagonal is None:  # nothing tells which lie apart
             return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
         spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
