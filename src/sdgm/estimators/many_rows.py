@@ -133,7 +133,7 @@ class ManyRowsMixin:
         seed = self._seeds()[0]
         with in_threads():
             class_rows = rows_by_class(table, len(self.classes_))
-            picked = drawn_sample(table, class_rows, self._sample_rows(), seed)
+            picked = drawn_sample(table, class_rows, self._sample_rows(len(table)), seed)
         model = self._unfitted_local()
         model.set_params(class_weight=None, warm_start=False, random_state=seed)
         model._is_sample_fit = True
@@ -144,11 +144,11 @@ class ManyRowsMixin:
                 self._take_sample_model(model, picked.number)
             raise
         self._take_sample_model(model, picked.number)
-        with in_threads():
+        with in_threads() as n_threads:
             if len(table) > 2 * MIDDLE_ROWS:
                 middle = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
-                rows = BlockedRows.of(Rows(middle.X, middle.y, middle.s))
-                self._polish(rows, options)
+                rows = Rows(middle.X, middle.y, middle.s)
+                self._polish(BlockedRows.of(rows, n_threads=n_threads), options)
             self._polish(table, options, is_near=len(table) > 2 * MIDDLE_ROWS)
         return self
 
@@ -196,13 +196,14 @@ class ManyRowsMixin:
         if end.result.stop is Stop.NUMERICAL:
             warn_about(end.result)
 
-    def _sample_rows(self) -> int:
-        """Rows of the sample: fewer where there are so many columns that each is much work."""
+    def _sample_rows(self, n_rows: int) -> int:
+        """Rows of the sample: half as many where another follows, fewer with very many columns."""
         candidates = self._candidate_basis()
         if candidates is None:
             return SAMPLE_ROWS
+        most = SAMPLE_ROWS // 2 if n_rows > 2 * MIDDLE_ROWS else SAMPLE_ROWS
         by_work = SAMPLE_WORK / (len(self.classes_) * max(len(candidates), 1) ** 2)
-        return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, SAMPLE_ROWS), SAMPLE_ROWS))
+        return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, most), most))
 
     def _candidate_basis(self) -> Any:
         """All columns but the constant, in order, where they do not depend on the sample."""
