@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
-from benchmarks.scale.disk import FileReader, write_elsewhere
+from benchmarks.scale.disk import write_elsewhere
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import TRAIN, wide
 from sdgm import SDGMClassifier
@@ -68,7 +68,8 @@ def measure(what: str, rows: int, inputs: int, weights: int) -> Iterator[Record]
         return
     with TemporaryDirectory() as folder:
         write_elsewhere(data, Path(folder), rows)
-        yield of_fit(model, FileReader(Path(folder) / "X.npy"), np.load(Path(folder) / "y.npy"))
+        mapped = np.load(Path(folder) / "X.npy", mmap_mode="r")
+        yield of_fit(model, mapped, np.load(Path(folder) / "y.npy"))
 
 
 def of_fit(model: SDGMClassifier, X: Any, y: np.ndarray) -> Record:

@@ -1,13 +1,7 @@
-"""A fit to a file of 2 GB: how much of it is in memory at a time.
-
-The file is read through ``np.load(..., mmap_mode="r")``, by a reader that copies each block out of
-the file, and by one that hands the pages of a block back after it was copied from the mapping.
-"""
+"""A fit to a file of 2 GB, read through ``np.load(..., mmap_mode="r")``: how much is in memory."""
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,53 +19,17 @@ from sdgm.experiments.cells import Key
 
 # 80 bytes each: 2 GB
 ROWS = 25_000_000
-WAYS = ("memmap",)
+MAPPED = "memmap"
 TEST_ROWS = 100_000
 
 
 def keys(plan: Plan) -> list[Key]:
-    """The ways to read a file."""
+    """One fit."""
     rows = plan.rows or (1_000_000 if plan.quick else ROWS)
-    return [{"rows": rows, "way": way} for way in WAYS]
+    return [{"rows": rows, "way": MAPPED}]
 
 
 TOPIC = Topic("disk", keys)
-
-
-class FileReader:
-    """Rows of a ``.npy`` file, copied block by block."""
-
-    def __init__(self, path: Path) -> None:
-        mapped = np.load(path, mmap_mode="r")
-        self.shape, self._offset = mapped.shape, mapped.offset
-        self._file = os.open(path, os.O_RDONLY)
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows from ``start`` up to ``stop``; threads may read side by side."""
-        block = np.empty((stop - start, self.shape[1]))
-        done = os.preadv(self._file, [block], self._offset + start * block.strides[0])
-        if done != block.nbytes:
-            raise OSError(f"{done} bytes came in place of {block.nbytes}; the file was cut off.")
-        return block
-
-
-class MappedReader:
-    """Rows of a ``.npy`` file that is mapped; pages leave the process once they are copied."""
-
-    def __init__(self, path: Path) -> None:
-        self._mapped = np.load(path, mmap_mode="r")
-        self.shape = self._mapped.shape
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows from ``start`` up to ``stop``."""
-        block = np.array(self._mapped[start:stop])
-        # the mapping begins at a page's boundary, not always at the beginning of the file
-        mapping = self._mapped._mmap
-        skipped = len(mapping) - self._mapped.nbytes
-        first = skipped + start * block.strides[0]
-        page = first // mmap.PAGESIZE * mmap.PAGESIZE
-        mapping.madvise(mmap.MADV_DONTNEED, page, first + block.nbytes - page)
-        return block
 
 
 def write_elsewhere(data: Gaussians, folder: Path, rows: int) -> None:
@@ -90,11 +48,7 @@ def measure(rows: int, way: str) -> Iterator[Record]:
         path = Path(folder) / "X.npy"
         write_elsewhere(data, Path(folder), rows)
         y = np.load(path.with_name("y.npy"))
-        X = {
-            "memmap": lambda: np.load(path, mmap_mode="r"),
-            "read": lambda: FileReader(path),
-            "memmap, pages handed back": lambda: MappedReader(path),
-        }[way]()
+        X = np.load(path, mmap_mode="r")
         model = SDGMClassifier(2, covariance_type="full", random_state=0)
         with counted(BlockedRows) as passes:
             record = fitted(model, X, y)

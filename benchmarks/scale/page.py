@@ -187,8 +187,7 @@ def disk_section(own: list[Record]) -> list[str]:
         f"Two classes, two components each, {own[0]['rows']:,} rows of ten inputs in a `.npy` file "
         f"of {own[0]['file_bytes'] / GIGABYTE:.2f} GB; labels in another. *Allocated* is memory "
         "that only this process can use. *Mapped* is what of files is mapped into it, the file of "
-        "rows with `memmap` among them: the system keeps such pages while nobody else wants the "
-        "memory, and tools that show resident memory (`ru_maxrss`, `top`) count them.",
+        "rows among them; `fit` hands the pages of a block back once it was copied.",
         "",
         *header(
             "read by",
@@ -207,8 +206,6 @@ def disk_section(own: list[Record]) -> list[str]:
                 ("before_bytes", "allocated_bytes", "mapped_bytes", "peak_bytes")),
                 r["weights"], percent(r["error"]))
         )  # fmt: skip
-    difference = largest_difference(own)
-    lines += ["", f"Largest difference of a probability between the three: {difference:.1g}."]
     for r in own:
         for kind in "allocated", "peak":
             size = r[f"{kind}_bytes"] / GIGABYTE
