@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import threading
@@ -152,3 +153,13 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
     np.testing.assert_allclose(
         model.to_local().predict_proba(rows[:1000]), expected.predict_proba(rows[:1000]), atol=1e-8
     )
+
+
+def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None:
+    sdgm_dask.keep_freed_memory.cache_clear()
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    assert not sdgm_dask.keep_freed_memory()
+    sdgm_dask.keep_freed_memory.cache_clear()
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    assert sdgm_dask.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
+    sdgm_dask.keep_freed_memory.cache_clear()
