@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import reduction
-from sdgm.core import rows as rows_module
-from sdgm.estimators import large, many_rows
+from tests.small_scale import make_small_on_dask
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
@@ -30,13 +28,7 @@ N = 1500
 @pytest.fixture
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, blocks have 64 of them and groups 256."""
-    for module in (rows_module, reduction, large, sdgm_dask):
-        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(sdgm_dask, "GROUP_ROWS", 256)
-    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
-    for module in (many_rows, sdgm_dask):
-        monkeypatch.setattr(module, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    make_small_on_dask(monkeypatch)
 
 
 def table(n_rows: int = N) -> tuple[FloatArray, IntArray]:

@@ -17,11 +17,9 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 from sdgm import SDGMClassifier  # noqa: E402
-from sdgm.core import reduction  # noqa: E402
-from sdgm.core import rows as rows_module  # noqa: E402
 from sdgm.estimators import journal as journal_module  # noqa: E402
-from sdgm.estimators import large, many_rows  # noqa: E402
 from sdgm.estimators.journal import Journal  # noqa: E402
+from tests.small_scale import make_small_on_dask  # noqa: E402
 
 N = 1500
 rng = np.random.default_rng(0)
@@ -34,13 +32,7 @@ ROWS, LABELS = da.from_array(X, chunks=(400, 2)), da.from_array(Y, chunks=700)
 @pytest.fixture(autouse=True)
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, blocks have 64 of them and groups 256."""
-    for module in (rows_module, reduction, large, sdgm_dask):
-        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(sdgm_dask, "GROUP_ROWS", 256)
-    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
-    for module in (many_rows, sdgm_dask):
-        monkeypatch.setattr(module, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    make_small_on_dask(monkeypatch)
 
 
 def model(**parameters) -> sdgm_dask.SDGMClassifier:

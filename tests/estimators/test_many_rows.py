@@ -13,9 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import reduction
-from sdgm.core import rows as rows_module
 from sdgm.estimators import large, many_rows
+from tests.small_scale import make_small
 
 N = 1500
 
@@ -23,11 +22,7 @@ N = 1500
 @pytest.fixture(autouse=True)
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, and blocks have 64 of them."""
-    for module in (rows_module, reduction, large):
-        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
-    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    make_small(monkeypatch)
     monkeypatch.setattr(large, "RARE_ROWS", 30)
 
 

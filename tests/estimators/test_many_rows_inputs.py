@@ -13,9 +13,8 @@ from sklearn.base import clone
 import sdgm
 from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray
-from sdgm.core import reduction
-from sdgm.core import rows as rows_module
-from sdgm.estimators import large, many_rows, polishing
+from sdgm.estimators import large, polishing
+from tests.small_scale import make_small
 
 N = 1500
 rng = np.random.default_rng(0)
@@ -27,11 +26,7 @@ NAMES = np.array(["one", "three", "two"])[Y]
 @pytest.fixture(autouse=True)
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, and blocks have 64 of them."""
-    for module in (rows_module, reduction, large):
-        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
-    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    make_small(monkeypatch)
     monkeypatch.setattr(large, "RARE_ROWS", 30)
 
 

@@ -17,11 +17,9 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm import SDGMClassifier
-from sdgm.core import reduction
-from sdgm.core import rows as rows_module
-from sdgm.estimators import large, many_rows
 from sdgm.tables import FileRows, TableError, open_rows
 from sdgm.tables import large as files
+from tests.small_scale import make_small as make_rows_small
 
 N = 1500
 rng = np.random.default_rng(0)
@@ -32,11 +30,7 @@ FRAME = pl.DataFrame({"b": X[:, 1], "kind": np.array(["p", "q", "long name"])[Y]
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, blocks have 64 of them, and chunks of files 256."""
-    for module in (rows_module, reduction, large):
-        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
-    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    make_rows_small(monkeypatch)
     monkeypatch.setattr(files, "CHUNK_ROWS", 256)
     monkeypatch.setattr(files, "FEW_ROWS", 32)
     monkeypatch.setattr(files, "KEPT_NUMBERS", 2 * 256 * 2)

@@ -1,0 +1,28 @@
+"""Scales at which a thousand rows are many, so that tests of many rows are quick."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdgm.core import reduction
+from sdgm.core import rows as rows_module
+from sdgm.estimators import large, many_rows
+
+
+def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand rows are many, a sample has 400, and blocks have 64."""
+    for module in (rows_module, reduction, large):
+        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+
+
+def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with groups of 256 rows on the workers."""
+    import sdgm.dask
+
+    make_small(monkeypatch)
+    monkeypatch.setattr(sdgm.dask, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(sdgm.dask, "GROUP_ROWS", 256)
+    monkeypatch.setattr(sdgm.dask, "LARGE_ROWS", 1000)
