@@ -10,12 +10,13 @@ from sdgm.estimators import large, many_rows
 
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand rows are many, a sample has 400, and blocks have 64."""
+    """A thousand rows are many, samples have 400 and 600, and blocks have 64."""
     for module in (rows_module, reduction, large):
         monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
     monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
-    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 800)  # half as many where a second follows
+    monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 600)
 
 
 def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,10 @@ from sdgm.core.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
-    gradient_of_rows,
-    in_coordinates,
 )
 from sdgm.core.learning import uses_blocks
 from sdgm.core.newton import maximize_over_w, newton_system
-from sdgm.core.objective import derivatives_of_rows
+from sdgm.core.objective import derivatives_of_rows, gradient_of_rows, in_coordinates
 from sdgm.core.options import FAST, Solver
 from sdgm.core.truncated_newton import (
     Preconditioner,

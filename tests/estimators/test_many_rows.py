@@ -76,9 +76,11 @@ def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path
     assert read.feature_names_in_.tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize("middle_rows", [600, 10**6], ids=["second sample", "one sample"])
 def test_nothing_is_lost_against_a_fit_to_all_rows_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+    middle_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(many_rows, "MIDDLE_ROWS", middle_rows)
     X, y = table()
     X_test, y_test = table(1, 5000)
     sampled = model().fit(X, y)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.features import monomials
 from sdgm.core.options import FAST
@@ -137,7 +138,10 @@ def test_a_second_sample_stands_between_the_first_and_many_rows(
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 1000)
-    model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    with counted(BlockedRows) as passes:
+        model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+    # whose information directs the steps, so that all rows give little but gradients
+    assert len(passes.seconds["gradients"]) > 3
     begins = [i for i, record in enumerate(model.history_) if record.iteration == 1]
     assert len(begins) == 3
     assert model.stop_reason_ in ("converged", "max_iter")

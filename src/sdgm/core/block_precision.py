@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Fit, Mixture, block_posteriors
+from sdgm.core.objective import Mixture, block_posteriors, in_coordinates
 from sdgm.core.precision import precision_cholesky, robust_precision_cholesky, trouble
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
@@ -77,27 +77,6 @@ class BlockPrecision:
         return np.concatenate([np.diagonal(block) for block in self.shrinkage(self.coordinates)])
 
 
-@dataclass(slots=True)
-class Gradient:
-    """Fit and gradient of J with respect to the score vectors, prior not included."""
-
-    fit: Fit
-    of_V: FloatArray  # (K, p)
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(self.fit + other.fit, self.of_V + other.of_V)
-
-
-def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Gradient:
-    """Fit and gradient over all rows."""
-
-    def of_block(block: Rows) -> Gradient:
-        P_cm, r, fit = block_posteriors(block, mixture, r_from)
-        return Gradient(fit, block.weighted(r - P_cm) @ block.Z)
-
-    return rows.total(of_block, 2 * len(mixture.log_pi))
-
-
 def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
     """Diagonal blocks of the curvature of J, one per component: K arrays (m_k, m_k)."""
     factors = [whitening.L[:, where] for where in whitening.coordinates]
@@ -127,16 +106,6 @@ def many_coordinates(L: FloatArray) -> bool:
     """Whether a component has so many coordinates, of p, that Z' W Z is less work than G' W G."""
     p, m = L.shape
     return p**2 < 2 * p * m + m**2
-
-
-def in_coordinates(of_V: FloatArray, whitening: Whitening) -> FloatArray:
-    """Derivatives with respect to theta from those with respect to V, (K, p): (m,)."""
-    return np.concatenate(
-        [
-            whitening.L[:, where].T @ of_v
-            for where, of_v in zip(whitening.coordinates, of_V, strict=True)
-        ]
-    )
 
 
 def curvature_product(

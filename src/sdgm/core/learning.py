@@ -29,6 +29,7 @@ from sdgm.core.options import Options, Solver
 from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
 from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
 from sdgm.core.rows import RowSource
+from sdgm.core.sampled_newton import RowsWithSample, maximize_by_sample
 from sdgm.core.sharing import next_shared_alpha
 from sdgm.core.state import Record, State, Stop
 from sdgm.core.truncated_newton import maximize_by_blocks
@@ -183,6 +184,17 @@ def settle_r_and_w(
     many_steps = MANY_STEPS if to_mode or rows.has_start else 0
     sizes = np.diff(whitening.starts).astype(np.float64)
     blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
+    if isinstance(rows, RowsWithSample) and not blocks and rows.can_direct(len(theta)):
+        exact = options.learn_alpha
+        return maximize_by_sample(
+            rows,
+            whitening,
+            mixture,
+            theta,
+            tol=options.newton_tol,
+            observed=is_mixture,
+            exact=exact,
+        )
     maximize = maximize_by_blocks if blocks else maximize_over_w
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged

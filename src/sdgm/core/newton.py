@@ -9,7 +9,15 @@ from typing import NamedTuple, Protocol, TypeVar
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Fit, Mixture, derivatives_of_rows, row_space_derivatives
+from sdgm.core.objective import (
+    Derivatives,
+    Fit,
+    Mixture,
+    derivatives_of_rows,
+    gradient_of_rows,
+    in_coordinates,
+    row_space_derivatives,
+)
 from sdgm.core.precision import (
     DensePrecision,
     NumericalTrouble,
@@ -52,6 +60,27 @@ class System(NamedTuple):
     precision: Precision
     direction: FloatArray
     gain: float
+
+
+class Place(NamedTuple):
+    """A point, the fit and the gradient of the log posterior there."""
+
+    theta: FloatArray
+    mixture: Mixture
+    fit: Fit
+    grad: FloatArray
+
+
+def place_at(
+    rows: RowSource,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None = None,
+) -> Place:
+    """The place of a point, by one gradient."""
+    here = gradient_of_rows(rows, mixture, r_from)
+    return Place(theta, mixture, here.fit, in_coordinates(here.of_V, whitening) - theta)
 
 
 class Point(Protocol):
@@ -128,11 +157,16 @@ def dense_step(
     here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
     grad = here.grad - theta
     precision = DensePrecision.from_curvature(here.curvature)
-    factor = None if here.missing is None else precision_cholesky(here.curvature - here.missing)
+    factor = observed_cholesky(here)
     if factor is None:
         return here.fit, grad, precision, precision.solve(grad)
     direction, _ = lapack.dpotrs(factor, grad, lower=1)
     return here.fit, grad, precision, direction
+
+
+def observed_cholesky(here: Derivatives) -> FloatArray | None:
+    """Cholesky factor of the precision with the observed information, if that is known and fit."""
+    return None if here.missing is None else precision_cholesky(here.curvature - here.missing)
 
 
 def row_space_step(

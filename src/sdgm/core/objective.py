@@ -118,6 +118,37 @@ def fit_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Fi
     return rows.total(lambda block: block_posteriors(block, mixture, r_from)[2], K)
 
 
+@dataclass(slots=True)
+class Gradient:
+    """Fit and gradient of J with respect to the score vectors, prior not included."""
+
+    fit: Fit
+    of_V: FloatArray  # (K, p)
+
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(self.fit + other.fit, self.of_V + other.of_V)
+
+
+def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Gradient:
+    """Fit and gradient over all rows."""
+
+    def of_block(block: Rows) -> Gradient:
+        P_cm, r, fit = block_posteriors(block, mixture, r_from)
+        return Gradient(fit, block.weighted(r - P_cm) @ block.Z)
+
+    return rows.total(of_block, 2 * len(mixture.log_pi))
+
+
+def in_coordinates(of_V: FloatArray, whitening: Whitening) -> FloatArray:
+    """Derivatives with respect to theta from those with respect to V, (K, p): (m,)."""
+    return np.concatenate(
+        [
+            whitening.L[:, where].T @ of_v
+            for where, of_v in zip(whitening.coordinates, of_V, strict=True)
+        ]
+    )
+
+
 def derivatives_of_rows(
     rows: RowSource,
     mixture: Mixture,

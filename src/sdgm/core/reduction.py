@@ -70,6 +70,16 @@ class BlockedRows:
         """The same rows in other coordinates, a function of what is read, made when wanted."""
         return replace(self, to_Z=to_Z, width=width)
 
+    def weighted(self, factor: float) -> BlockedRows:
+        """The same rows, each so many times."""
+        read = self.read
+
+        def read_weighted(i: int) -> Rows:
+            block = read(i)
+            return replace(block, s=factor * block.s)
+
+        return replace(self, read=read_weighted)
+
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         statistic = of_mapped(statistic, self.to_Z)

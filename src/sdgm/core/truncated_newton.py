@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +21,9 @@ from sdgm.core.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
-    gradient_of_rows,
-    in_coordinates,
 )
-from sdgm.core.newton import System, log_posterior, uphill
-from sdgm.core.objective import Fit, Mixture
+from sdgm.core.newton import Place, System, log_posterior, place_at, uphill
+from sdgm.core.objective import Mixture
 from sdgm.core.rows import RowSource
 from sdgm.core.whitening import Whitening
 
@@ -42,15 +41,6 @@ FAR, NEAR = 4.0, 1.0
 ELSEWHERE = 0.1
 
 
-class Place(NamedTuple):
-    """A point, the fit and the gradient of the log posterior there."""
-
-    theta: FloatArray
-    mixture: Mixture
-    fit: Fit
-    grad: FloatArray
-
-
 def maximize_by_blocks(
     rows: RowSource,
     whitening: Whitening,
@@ -65,9 +55,7 @@ def maximize_by_blocks(
     """As `sdgm.core.newton.maximize_over_w`; the precision is that of the diagonal blocks."""
     complete = r_from is not None or rows.has_start
 
-    def at(mixture: Mixture, theta: FloatArray) -> Place:
-        here = gradient_of_rows(rows, mixture, r_from)
-        return Place(theta, mixture, here.fit, in_coordinates(here.of_V, whitening) - theta)
+    at = partial(place_at, rows, whitening, r_from=r_from)
 
     def blocks_at(place: Place | System) -> BlockPrecision:
         curvature = curvature_blocks(rows, place.mixture, whitening)

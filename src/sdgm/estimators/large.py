@@ -93,6 +93,10 @@ class Picked:
     s: FloatArray
     number: IntArray
 
+    def rows(self) -> Rows:
+        """As training rows, inputs in place of Z."""
+        return Rows(self.X, self.y, self.s)
+
     def __add__(self, other: Picked) -> Picked:
         return Picked(
             np.concatenate([self.X, other.X]),

@@ -12,7 +12,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Options
 from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import Rows
 from sdgm.core.state import Record, Stop
 from sdgm.estimators.elimination import MAX_COVARIANCE
 from sdgm.estimators.fitted import warn_about
@@ -145,11 +144,12 @@ class ManyRowsMixin:
             raise
         self._take_sample_model(model, picked.number)
         with in_threads() as n_threads:
+            middle = None
             if len(table) > 2 * MIDDLE_ROWS:
-                middle = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
-                rows = Rows(middle.X, middle.y, middle.s)
-                self._polish(BlockedRows.of(rows, n_threads=n_threads), options)
-            self._polish(table, options, is_near=len(table) > 2 * MIDDLE_ROWS)
+                drawn = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
+                middle = BlockedRows.of(drawn.rows(), n_threads=n_threads)
+                self._polish(middle, options, is_last=False)
+            self._polish(table, options, middle)
         return self
 
     def _take_sample_model(self, model: Any, user_rows: IntArray) -> None:
@@ -159,8 +159,15 @@ class ManyRowsMixin:
         vars(self).update({k: v for k, v in vars(model).items() if k not in own})
         self._take_over(self, user_rows)
 
-    def _polish(self, table: Any, options: Options, *, is_near: bool = False) -> None:
-        """Go on learning on all rows."""
+    def _polish(
+        self,
+        table: Any,
+        options: Options,
+        sample: BlockedRows | None = None,
+        *,
+        is_last: bool = True,
+    ) -> None:
+        """Go on learning on all rows, near the model of this sample of them."""
         state, survivors = self._state, np.unique(self._state.column[self._state.column > 0])
         candidates = self._candidate_basis() if options.learn_alpha else None
         if candidates is None or self.max_weights is not None:
@@ -180,8 +187,9 @@ class ManyRowsMixin:
             state,
             options,
             show,
-            admissions=ADMISSIONS[is_near] if candidates is not None else 0,
-            is_near=is_near,
+            admissions=0 if candidates is None else ADMISSIONS[sample is not None],
+            sample=sample,
+            is_last=is_last,
             max_covariance=MAX_COVARIANCE,
         )
         if candidates is None:

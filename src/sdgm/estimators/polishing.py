@@ -21,26 +21,30 @@ from sdgm.core.objective import Mixture, block_posteriors, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.pruning import evidence_of_weight
+from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows, RowSource
+from sdgm.core.sampled_newton import RowsWithSample
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT
 
 # multiplications of all passes of the outer loop together, and passes, least and most: with
-# millions of rows the weights hardly depend on the precisions
+# millions of rows the weights hardly depend on the precisions; and most where more rows follow
 PASSED_WORK = 4.5e10
 LEAST_PASSES, MOST_PASSES = 2, 30
+MIDDLE_PASSES = 8
 # log evidence that a column must add, by itself, to come back
 ADMISSION = 2.0
 # curvature of a weight, in units of its column's norm, that counts as none
 SMALLEST_CURVATURE = 1e-8
 
 
-def passes_for(n_rows: int, state: State) -> int:
+def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
     """Passes of the outer loop over so many rows, by the work of each."""
     sizes = np.bincount(state.component, minlength=1).astype(np.float64)
     work = n_rows * max(float(sizes @ sizes), 1.0) * len(sizes)
-    return int(np.clip(PASSED_WORK / work, LEAST_PASSES, MOST_PASSES))
+    most = MOST_PASSES if is_last else MIDDLE_PASSES
+    return int(np.clip(PASSED_WORK / work, LEAST_PASSES, most))
 
 
 def mapped(table: Any, columns: ModelColumns) -> Any:
@@ -90,22 +94,34 @@ class AllRows:
         All that may be used.
     norm : (1 + n_columns,) array
         Root mean square of each over all rows, or one.
+    sample : BlockedRows or None
+        Some of the rows, weighted to stand for all.
     """
 
     table: Any
     columns: ModelColumns
     norm: FloatArray
+    sample: BlockedRows | None
 
     @classmethod
-    def of(cls, table: Any, columns: ModelColumns, options: Options) -> AllRows:
+    def of(
+        cls,
+        table: Any,
+        columns: ModelColumns,
+        options: Options,
+        sample: BlockedRows | None = None,
+    ) -> AllRows:
         """With the norms by a pass over the rows."""
         norm = root_mean_squares(mapped(table, columns))
-        return cls(table, columns, norm if options.scale_columns else np.ones_like(norm))
+        return cls(table, columns, norm if options.scale_columns else np.ones_like(norm), sample)
 
     def seen_by(self, state: State) -> tuple[RowSource, FloatArray, State]:
         """Rows, Rt and the state, with the columns that the state uses and the constant."""
         used = np.unique(np.concatenate([[0], state.column]))
-        rows = mapped(self.table, self.columns.take(used[1:]))
+        columns = self.columns.take(used[1:])
+        rows = mapped(self.table, columns)
+        if self.sample is not None:
+            rows = RowsWithSample(rows, mapped(self.sample, columns))
         column = np.searchsorted(used, state.column)
         return rows, np.diag(1.0 / self.norm[used]), replace(state, column=column)
 
@@ -197,7 +213,8 @@ def polished(
     callback: Callable[[Record], bool | None] | None,
     *,
     admissions: int,
-    is_near: bool,
+    sample: BlockedRows | None,
+    is_last: bool,
     max_covariance: int,
 ) -> Polished:
     """Go on learning with these rows.
@@ -214,14 +231,20 @@ def polished(
     callback : callable, optional
     admissions : int
         Times that columns may come back which the state does not use.
-    is_near : bool
-        Whether the state comes from so many rows that the passes take it to its mode.
+    sample : BlockedRows, optional
+        A part of the rows that led to the state; its information directs the steps.
+    is_last : bool
+        Whether no more rows follow.
     max_covariance : int
         Weights up to which their covariance is computed.
     """
-    rows = AllRows.of(table, columns, options)
+    total = class_totals(table, state.n_classes)
+    if sample is not None:
+        part = class_totals(sample, state.n_classes).sum() / total.sum()
+        sample = sample.weighted(1.0 / part)
+    rows = AllRows.of(table, columns, options, sample)
     scale = rows.norm[state.column]
-    class_share = shares(class_totals(table, state.n_classes), options)
+    class_share = shares(total, options)
     before = np.bincount(state.component_class, state.pi)
     state = replace(
         state,
@@ -232,16 +255,17 @@ def polished(
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
     for _ in range(admissions if state.n_weights else 0):
-        if not is_near:
+        if sample is None:
             state = rows.learn(state, to_mode).state
         larger = rows.with_columns_back(state, options)
         if larger is state:
             break
         try:
-            state = larger if is_near else rows.learn(larger, to_mode).state
+            state = rows.learn(larger, to_mode).state if sample is None else larger
         except NumericalTrouble:
             break
-    passes = replace(options, max_iter=min(options.max_iter, passes_for(len(table), state)))
+    most = passes_for(len(table), state, is_last=is_last)
+    passes = replace(options, max_iter=min(options.max_iter, most))
     result = rows.learn(state, passes, callback)
     if result.stop is Stop.MAX_ITER:
         result = replace(result, state=rows.learn(result.state, to_mode).state)

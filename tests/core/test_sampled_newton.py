@@ -1,0 +1,109 @@
+"""Claims about steps that a sample directs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdgm.core.learning import learn, settle_r_and_w
+from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.options import FAST
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import Rows
+from sdgm.core.sampled_newton import ROWS_PER_COORDINATE, RowsWithSample, maximize_by_sample
+from sdgm.core.state import State
+from sdgm.core.whitening import whiten
+
+N_ROWS = 4000
+TO_MODE = replace(FAST, learn_alpha=False, newton_tol=1e-10)
+
+
+def rows_of(seed: int) -> Rows:
+    """Two classes, one of them in two parts."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, N_ROWS)
+    x = rng.normal(size=(N_ROWS, 2)) + np.where(y, rng.choice([-1.5, 1.5], N_ROWS), 0.0)[:, None]
+    Z = np.column_stack([np.ones(N_ROWS), x, x**2])
+    return Rows(np.asfortranarray(Z), y, rng.choice([0.5, 1.0, 2.0], N_ROWS))
+
+
+def state_of(seed: int) -> State:
+    """Three components at the mode of a few other rows."""
+    state = State(
+        w=0.1 * np.random.default_rng(seed).normal(size=15),
+        alpha=np.full(15, 0.5),
+        column=np.tile(np.arange(5), 3),
+        component=np.repeat(np.arange(3), 5),
+        pi=np.array([0.5, 0.3, 0.2]),
+        component_class=np.array([0, 1, 1]),
+    )
+    for rows in rows_of(seed + 5000).blocks(500):
+        state = learn(rows, np.eye(5), state, replace(TO_MODE, max_iter=20)).state
+    return state
+
+
+def with_sample(rows: Rows, n_rows: int) -> RowsWithSample:
+    """The first rows stand for all."""
+    part = Rows(rows.Z[:n_rows], rows.y[:n_rows], rows.s[:n_rows])
+    sample = BlockedRows.of(part).weighted(rows.s.sum() / part.s.sum())
+    return RowsWithSample(rows, sample)
+
+
+def mixture_of(state: State) -> Mixture:
+    V = whiten(np.eye(5), state).score_vectors(whiten(np.eye(5), state).to_theta(state.w))
+    return Mixture(V, np.log(state.pi), state.component_class)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 1000), st.sampled_from([500, 1000, N_ROWS]))
+def test_the_end_is_a_mode_of_all_rows(seed: int, n_sample: int) -> None:
+    rows, state = rows_of(seed), state_of(seed)
+    whitening = whiten(np.eye(5), state)
+    end, _ = maximize_by_sample(
+        with_sample(rows, n_sample),
+        whitening,
+        mixture_of(state),
+        whitening.to_theta(state.w),
+        tol=1e-12,
+        observed=True,
+        exact=True,
+    )
+    here = derivatives_of_rows(rows, end.mixture, None, whitening, missing=True)
+    np.testing.assert_allclose(here.grad - end.theta, 0.0, atol=1e-4)
+    assert here.missing is not None
+    observed = np.eye(len(end.theta)) + here.curvature - here.missing
+    assert np.linalg.eigvalsh(observed).min() > 0.0
+    # the precision is that of all rows, whatever directed the steps
+    expected = np.linalg.slogdet(np.eye(len(end.theta)) + here.curvature)[1] / 2
+    assert end.precision.half_log_det == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_sample_of_all_rows_makes_newtons_steps() -> None:
+    rows, state = rows_of(0), state_of(0)
+    whitening = whiten(np.eye(5), state)
+    expected, newton_steps = settle_r_and_w(rows, whitening, state, TO_MODE)
+    end, steps = settle_r_and_w(with_sample(rows, N_ROWS), whitening, state, TO_MODE)
+    np.testing.assert_allclose(end.theta, expected.theta, atol=1e-5)
+    assert steps <= 3 * newton_steps
+
+
+def test_a_sample_that_is_too_small_directs_nothing() -> None:
+    rows, state = rows_of(0), state_of(0)
+    sampled = with_sample(rows, 20)
+    assert not sampled.can_direct(20 // ROWS_PER_COORDINATE + 1)
+    expected = learn(rows, np.eye(5), state, replace(FAST, max_iter=3))
+    result = learn(sampled, np.eye(5), state, replace(FAST, max_iter=3))
+    np.testing.assert_array_equal(result.state.w, expected.state.w)
+
+
+def test_learning_with_a_sample_ends_at_the_same_model() -> None:
+    rows, state = rows_of(1), state_of(1)
+    expected = learn(rows, np.eye(5), state, replace(FAST, tol=1e-4))
+    result = learn(with_sample(rows, 1000), np.eye(5), state, replace(FAST, tol=1e-4))
+    np.testing.assert_array_equal(result.state.column, expected.state.column)
+    np.testing.assert_array_equal(result.state.component, expected.state.component)
+    np.testing.assert_allclose(result.state.w, expected.state.w, atol=0.02)
