@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdgm.core import reduction
+from sdgm.core import reduction, sampled_newton
 from sdgm.core import rows as rows_module
 from sdgm.estimators import large, many_rows
 
@@ -17,6 +17,7 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 800)  # half as many where a second follows
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 600)
+    monkeypatch.setattr(sampled_newton, "ROWS_PER_COORDINATE", 8)
 
 
 def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:

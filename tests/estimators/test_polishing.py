@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm.core import sampled_newton
 from sdgm.core.features import monomials
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
@@ -138,6 +139,7 @@ def test_a_second_sample_stands_between_the_first_and_many_rows(
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 1000)
+    monkeypatch.setattr(sampled_newton, "ROWS_PER_COORDINATE", 8)
     with counted(BlockedRows) as passes:
         model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
     # whose information directs the steps, so that all rows give little but gradients

@@ -182,10 +182,11 @@ def settle_r_and_w(
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
     many_steps = MANY_STEPS if to_mode or rows.has_start else 0
-    sizes = np.diff(whitening.starts).astype(np.float64)
-    blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
-    if isinstance(rows, RowsWithSample) and not blocks and rows.can_direct(len(theta)):
-        exact = options.learn_alpha
+    if (
+        isinstance(rows, RowsWithSample)
+        and rows.can_direct(len(theta))
+        and options.solver is not Solver.BLOCK
+    ):
         return maximize_by_sample(
             rows,
             whitening,
@@ -193,8 +194,10 @@ def settle_r_and_w(
             theta,
             tol=options.newton_tol,
             observed=is_mixture,
-            exact=exact,
+            exact=options.learn_alpha,
         )
+    sizes = np.diff(whitening.starts).astype(np.float64)
+    blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
     maximize = maximize_by_blocks if blocks else maximize_over_w
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged

@@ -8,6 +8,9 @@ So where the rows are kept, in which chunks, and who adds them makes no differen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import islice
@@ -31,6 +34,8 @@ T = TypeVar("T")
 # rows of a block that is always summed as a whole, and blocks of a group
 CANONICAL_ROWS = 16_384
 GROUP_BLOCKS = 4
+# parts of a block that threads may work on side by side
+SHARES = 4
 # numbers in a working array: small enough for the cache and for any machine
 BLOCK_NUMBERS = 1 << 18
 MIN_BLOCK_ROWS = 256
@@ -128,12 +133,36 @@ def block_size(width: int) -> int:
     return min(1 << (n_rows.bit_length() - 1), CANONICAL_ROWS)
 
 
+_pool: ContextVar[ThreadPoolExecutor | None] = ContextVar("pool", default=None)
+
+
+@contextmanager
+def sharing_out(n_threads: int) -> Iterator[None]:
+    """Within, so many threads share the work of a block in memory; the sums stay the same."""
+    if n_threads == 1:
+        yield
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        token = _pool.set(pool)
+        try:
+            yield
+        finally:
+            _pool.reset(token)
+
+
 def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
     """Sum of a statistic over a canonical block, in parts that fit the cache."""
     size = block_size(width)
     if len(block) <= size:
         return statistic(block)
-    return reduce(add, map(statistic, block.blocks(size)))
+
+    def of_share(share: Rows) -> S:
+        return reduce(add, map(statistic, share.blocks(size)))
+
+    n_parts = -(-len(block) // size)
+    shares = block.blocks(-(-n_parts // SHARES) * size)
+    pool = _pool.get()
+    return reduce(add, map(of_share, shares) if pool is None else pool.map(of_share, shares))
 
 
 def group_total(group: Iterable[Rows], statistic: Callable[[Rows], S], width: int) -> S:

@@ -22,7 +22,7 @@ from sdgm.core.rows import Rows, RowSource, S
 from sdgm.core.whitening import Whitening
 
 # rows of a sample per coordinate from which on its information is near enough to that of all
-ROWS_PER_COORDINATE = 16
+ROWS_PER_COORDINATE = 64
 # steps to the mode; five to ten are usual
 MANY_STEPS = 50
 # part of the gain, from one step to the next, up to which the information is still good enough

@@ -67,7 +67,7 @@ from sdgm.estimators.progress import (
 )
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
-from sdgm.estimators.threads import MUCH_WORK, THREADED_WORK, blas_threads
+from sdgm.estimators.threads import learning_threads
 
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
@@ -147,8 +147,11 @@ class BaseSDGM(
         """
         columns = self._make_columns(problem)
         self._require_newton_memory(columns.design, problem.n_components)
-        newton_size = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
-        work = len(problem.y) * newton_size**2
+        rank = min(columns.design.Rt.shape)
+        sizes = np.full(int(problem.n_components.sum()), float(rank))
+        n_rows = len(problem.y)
+        size = rank if uses_blocks(n_rows, sizes, rank, problem.options) else float(sizes.sum())
+        work = n_rows * size * float(sizes.sum())
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
         is_own_task = context is None and hasattr(self, "_skl_callbacks")
@@ -164,7 +167,7 @@ class BaseSDGM(
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
-            with blas_threads(work, MUCH_WORK if self._is_sample_fit else THREADED_WORK):
+            with learning_threads(n_rows, work, size):
                 return journaled_learn(
                     rows,
                     columns.design.Rt,

@@ -172,7 +172,7 @@ class AllRows:
         if len(k) == 0:
             return state
         Q, S = Q[k, h], S[k, h]
-        alpha = np.concatenate([state.alpha, S**2 / (Q**2 - S)])
+        alpha = np.concatenate([state.alpha, np.minimum(S**2 / (Q**2 - S), options.alpha_start)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
         order = np.lexsort((column, component))
