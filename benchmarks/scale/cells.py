@@ -53,13 +53,10 @@ class Topic:
     name : str
     keys : callable
         From a plan to the cells, flat dictionaries of the arguments of ``measure``.
-    threads : int
-        Of every process.
     """
 
     name: str
     keys: Callable[[Plan], list[Key]]
-    threads: int = THREADS
     module: str = field(default="")
 
     def run(self, path: Path, plan: Plan, source: str) -> list[Record]:
@@ -71,7 +68,7 @@ class Topic:
             function = f"scale.{self.module or self.name}:measure"
             try:
                 (record,) = records_of_child(
-                    function, arguments, threads=self.threads, timeout=plan.timeout
+                    function, arguments, threads=THREADS, timeout=plan.timeout
                 )
             except subprocess.TimeoutExpired:
                 return {"status": "timeout", "timeout": plan.timeout}

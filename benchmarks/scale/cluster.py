@@ -1,7 +1,8 @@
 """A Dask cluster on this machine: one and two workers, one that spills, one that is killed.
 
-Workers are processes of one thread. They draw their rows themselves, which is not timed in a usual
-run; what is killed with a worker is drawn again.
+Workers are processes of one thread, as Dask makes them; the client learns from the samples with
+two, while they wait. They draw their rows themselves, which is not timed in a usual run; what is
+killed with a worker is drawn again.
 """
 
 from __future__ import annotations
@@ -53,8 +54,7 @@ def keys(plan: Plan) -> list[Key]:
     return usual + [{"rows": rows, "way": way, "round": 0} for way in (SPILLING, KILLED)]
 
 
-# one thread: that of the client, and of each worker
-TOPIC = Topic("dask", keys, threads=1, module="cluster")
+TOPIC = Topic("dask", keys, module="cluster")
 
 
 def measure(rows: int, way: str, round: int) -> Iterator[Record]:

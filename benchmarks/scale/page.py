@@ -228,10 +228,11 @@ def dask_section(own: list[Record]) -> list[str]:
         "## On Dask",
         "",
         f"Two classes, two components each, {own[0]['rows']:,} rows of ten inputs, drawn on the "
-        "workers; `LocalCluster` with workers of one thread, and one thread in memory. *Passes* "
-        "are the sums over all rows; the rest of the time is the sample that the client learns "
-        "from, which no worker makes shorter. *Spilled* is what the workers wrote to disk: those "
-        f"that spill may keep {cluster.SPILL_BYTES_PER_ROW * own[0]['rows'] / MEGABYTE:.0f} MB of "
+        "workers; `LocalCluster` with workers of one thread; the client and the fit in memory have "
+        "two. *Passes* are the sums over all rows; the rest of the time are the samples that the "
+        "client learns from, which no worker makes shorter. *Spilled* is what the workers wrote to "
+        "disk: those that spill may keep "
+        f"{cluster.SPILL_BYTES_PER_ROW * own[0]['rows'] / MEGABYTE:.0f} MB of "
         f"rows in memory each, by `distributed.worker.memory.target` and a limit of "
         f"{cluster.SPILL_LIMIT / GIGABYTE:g} GB.",
         "",

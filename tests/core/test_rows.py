@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import current_thread
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core import rows as rows_module
 from sdgm.core.objective import derivatives_of_rows, fit_of_rows, mean_change_of_r
-from sdgm.core.rows import Rows, block_size
+from sdgm.core.rows import Rows, block_size, sharing_out
 from tests.reference.problems import FORMS, random_problem, random_responsibilities
 
 
@@ -44,6 +45,29 @@ def test_blocks_hold_every_row_once_and_in_order(N: int, n_rows: int, with_r0: b
         if block.r0 is not None:
             np.testing.assert_array_equal(block.r0, np.column_stack([block.y, block.y]))
     np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), np.arange(N))
+
+
+@pytest.mark.parametrize("N", [9, 64, 1000])
+def test_threads_that_share_the_rows_change_no_sum(N: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_block_rows(monkeypatch, 8)
+    rng = np.random.default_rng(N)
+    rows = Rows(rng.normal(size=(N, 2)), np.zeros(N, dtype=np.intp), np.ones(N))
+    names = set()
+
+    def statistic(block: Rows) -> FloatArray:
+        names.add(current_thread().name)
+        return np.exp(block.Z).sum(axis=0)
+
+    alone = rows.total(statistic, width=2)
+    assert names == {current_thread().name}
+    names.clear()
+    with sharing_out(3):
+        np.testing.assert_array_equal(rows.total(statistic, width=2), alone)
+    assert current_thread().name not in names
+    np.testing.assert_allclose(alone, np.exp(rows.Z).sum(axis=0))
+    names.clear()
+    rows.total(statistic, width=2)
+    assert names == {current_thread().name}
 
 
 def test_few_rows_are_one_block_that_is_not_copied() -> None:
