@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.scale.cost import work
+from benchmarks.scale.cost import KINDS, work
 from benchmarks.scale.model_of_cost import Cost
 from benchmarks.scale.passes import counted
 from benchmarks.scale.picture import exponent
@@ -45,12 +45,14 @@ def test_files_hold_the_rows(tmp_path: Path) -> None:
 
 def test_passes_are_counted_by_kind_and_only_within() -> None:
     rows = BlockedRows.of(Rows(np.ones((10, 1)), np.zeros(10, dtype=int), np.ones(10)))
+    few = BlockedRows.of(Rows(np.ones((3, 1)), np.zeros(3, dtype=int), np.ones(3)))
     told: list[int] = []
     with counted(BlockedRows, told.append) as passes:
         class_totals(rows, 1)
         rows.total(lambda block: len(block), 1)
+        few.total(lambda block: len(block), 1)  # not over all rows
     class_totals(rows, 1)
-    assert passes.record()["passes"] == {"counts": 2} and told == [1, 2]
+    assert passes.record()["passes"] == {"counts": 2} and told == [1, 2, 3]
 
 
 def test_the_exponent_is_that_of_the_last_decade() -> None:
@@ -64,12 +66,14 @@ def test_the_cost_model_finds_the_constants_that_made_the_times() -> None:
     passes = []
     for inputs, weights in (10, 5), (10, 60), (100, 25), (100, 400):
         shape = {"inputs": inputs, "columns": 4 * weights, "by_component": [weights] * 4}
-        numbers, operations = work(**shape)
-        seconds = 1_000 * (2e-9 * numbers + 3e-11 * operations) / 2
+        seconds = {}
+        for kind in KINDS:
+            numbers, operations = work(kind, **shape)
+            seconds[kind] = 1_000 * (2e-9 * numbers + 3e-11 * operations) / 2
         passes.append({"rows": 1_000, "pass_median": seconds, **shape})
     cost = Cost.of(passes, cores=2)
     assert cost.error < 1e-8
     assert (cost.per_number, cost.per_operation) == pytest.approx((2e-9, 3e-11))
-    assert cost.pass_seconds(500, 100, 1600, [400] * 4, cores=1) == pytest.approx(
-        passes[-1]["pass_median"]
+    assert cost.pass_seconds("observed", 500, 100, 1600, [400] * 4, cores=1) == pytest.approx(
+        passes[-1]["pass_median"]["observed"]
     )

@@ -17,11 +17,11 @@ import numpy as np
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
 from benchmarks.scale.disk import write_elsewhere
-from benchmarks.scale.passes import counted
+from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, OBSERVED, counted
 from benchmarks.scale.problems import TRAIN, wide
 from sdgm import SDGMClassifier
 from sdgm.core.features import monomials
-from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.objective import Mixture, derivatives_of_rows, gradient_of_rows
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.state import State
 from sdgm.core.whitening import whiten
@@ -36,7 +36,8 @@ ON_DISK = 2_000_000
 COMPONENTS = 4
 PASS_ROWS = 100_000
 # inputs, and weights of each component
-PASSES = ((10, 5), (10, 25), (10, 60), (30, 25), (30, 100), (100, 25), (100, 100), (100, 400))
+PASSES = ((10, 5), (10, 25), (10, 60), (30, 25), (30, 100), (100, 25), (100, 100), (100, 250))
+KINDS = (GRADIENTS, DERIVATIVES, OBSERVED)
 PASS_REPEATS = 5
 
 
@@ -88,7 +89,7 @@ def of_fit(model: SDGMClassifier, X: Any, y: np.ndarray) -> Record:
 
 
 def one_pass(rows: int, inputs: int, weights: int) -> Record:
-    """Gradient and curvature once, for so many weights per component."""
+    """Passes of every kind, for so many weights per component."""
     X, y = wide(inputs).rows(rows, TRAIN)
     basis = monomials(inputs, "full")
     rng = np.random.default_rng(0)
@@ -115,31 +116,43 @@ def one_pass(rows: int, inputs: int, weights: int) -> Record:
         whitening = whiten(np.eye(n_left), state)
         V = whitening.score_vectors(whitening.to_theta(state.w))
         mixture = Mixture(V, np.log(state.pi), state.component_class)
-        seconds = []
+
+        def go_over(kind: str) -> None:
+            if kind == GRADIENTS:
+                gradient_of_rows(mapped, mixture, None)
+            else:
+                derivatives_of_rows(mapped, mixture, None, whitening, missing=kind == OBSERVED)
+
+        seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for _ in range(PASS_REPEATS):
-            begin = perf_counter()
-            derivatives_of_rows(mapped, mixture, None, whitening, missing=True)
-            seconds.append(perf_counter() - begin)
+            for kind in KINDS:
+                begin = perf_counter()
+                go_over(kind)
+                seconds[kind].append(perf_counter() - begin)
     return {
-        "pass_median": round(float(np.median(seconds)), 5),
+        "pass_median": {kind: round(float(np.median(s)), 5) for kind, s in seconds.items()},
         "columns": n_left,
         "by_component": [weights] * COMPONENTS,
     }
 
 
-def work(inputs: int, columns: int, by_component: list[int]) -> tuple[float, float]:
-    """Work of one row in one pass with missing information.
+def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple[float, float]:
+    """Work of one row in one pass.
 
     Returns
     -------
     element_wise : float
         Numbers that are made or changed one by one: inputs, columns, posteriors, and the columns of
-        the weights, weighted four times.
+        the weights, weighted twice for each information.
     products : float
         Multiplications and additions in products of matrices.
     """
     sizes = np.array(by_component, dtype=float)
     m, K = sizes.sum(), len(sizes)
-    element_wise = 3 * inputs + 2 * columns + 15 * K + 6 * m
+    informations = KINDS.index(kind)
+    element_wise = (
+        3 * inputs + 2 * columns + 15 * K + 2 * (informations + 1) * m * (informations > 0)
+    )
     curvature = m**2 + 2 * (sizes**2).sum()
-    return float(element_wise), float(4 * columns * K + 2 * columns * m + 2 * curvature)
+    products = 4 * columns * K + 2 * columns * m * (informations > 0) + informations * curvature
+    return float(element_wise), float(products)

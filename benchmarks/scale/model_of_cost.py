@@ -16,7 +16,7 @@ from benchmarks.scale.cost import work
 # the fit on paper
 ROWS, INPUTS, CORES = 10**9, 100, 100
 # weights of each of four components that are left, and passes: as in the fits that were measured
-LEFT = (25, 100, 400)
+LEFT = (25, 100, 250)
 GROUP_ROWS = 65_536
 
 
@@ -39,18 +39,25 @@ class Cost:
     @classmethod
     def of(cls, passes: Sequence[Record], cores: int) -> Cost:
         """Least squares of relative errors."""
-        W = np.array([work(r["inputs"], r["columns"], r["by_component"]) for r in passes])
-        seconds = np.array([cores * r["pass_median"] / r["rows"] for r in passes])
+        each = [(r, kind) for r in passes for kind in r["pass_median"]]
+        W = np.array([work(kind, r["inputs"], r["columns"], r["by_component"]) for r, kind in each])
+        seconds = np.array([cores * r["pass_median"][kind] / r["rows"] for r, kind in each])
         relative = W / seconds[:, None]
         constants, _ = nnls(relative, np.ones(len(relative)))
         error = float(np.abs(relative @ constants - 1.0).max())
         return cls(float(constants[0]), float(constants[1]), error)
 
     def pass_seconds(
-        self, rows: float, inputs: int, columns: int, by_component: list[int], cores: int
+        self,
+        kind: str,
+        rows: float,
+        inputs: int,
+        columns: int,
+        by_component: list[int],
+        cores: int,
     ) -> float:
-        """Of one pass with gradient and curvature."""
-        numbers, operations = work(inputs, columns, by_component)
+        """Of one pass."""
+        numbers, operations = work(kind, inputs, columns, by_component)
         return rows * (self.per_number * numbers + self.per_operation * operations) / cores
 
 

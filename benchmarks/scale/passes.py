@@ -8,9 +8,10 @@ from time import perf_counter
 from typing import Any
 
 # what the sums are, by the function that makes a block's share
+GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
 KINDS = {
-    "derivatives_of_rows": "derivatives",
-    "gradient_of_rows": "gradients",
+    "derivatives_of_rows": DERIVATIVES,
+    "gradient_of_rows": GRADIENTS,
     "curvature_blocks": "curvatures",
     "curvature_product": "products",
     "fit_of_rows": "fits",
@@ -24,30 +25,39 @@ class Passes:
     Attributes
     ----------
     seconds : dict
-        Of each pass, by kind: ``derivatives`` (Newton's steps and what a search along them takes),
-        with many coordinates ``gradients``, ``curvatures`` and ``products`` in their place;
-        ``fits``, ``sample``, and ``counts`` for the rest.
+        Of each pass, by number of rows and kind: ``gradients``, ``derivatives`` (gradient and
+        curvature), ``observed`` (what is missing of the information too); with many coordinates
+        ``curvatures`` and ``products``; ``fits``, ``sample``, and ``counts`` for the rest.
     rows : object or None
         The rows of the last pass.
     """
 
     def __init__(self, after: Callable[[int], None] | None = None) -> None:
-        self.seconds: dict[str, list[float]] = {}
+        self.seconds: dict[tuple[int, str], list[float]] = {}
         self.rows: Any = None
         self._after = after
 
-    def add(self, statistic: Any, seconds: float) -> None:
+    def add(self, n_rows: int, statistic: Any, result: Any, seconds: float) -> None:
         """One more pass."""
         function = statistic.__qualname__.split(".")[0]
-        self.seconds.setdefault(KINDS.get(function, "counts"), []).append(seconds)
+        kind = KINDS.get(function, "counts")
+        if kind == DERIVATIVES and result.missing is not None:
+            kind = OBSERVED
+        self.seconds.setdefault((n_rows, kind), []).append(seconds)
         if self._after is not None:
             self._after(sum(map(len, self.seconds.values())))
 
+    def of_all_rows(self) -> dict[str, list[float]]:
+        """Seconds of the passes over the most rows there were, by kind."""
+        most = max((n_rows for n_rows, _ in self.seconds), default=0)
+        return {kind: each for (n_rows, kind), each in self.seconds.items() if n_rows == most}
+
     def record(self) -> dict[str, Any]:
-        """For a file of records."""
+        """For a file of records; passes over parts of the rows are left out."""
+        every = self.of_all_rows()
         return {
-            "passes": {kind: len(each) for kind, each in self.seconds.items()},
-            "pass_seconds": {kind: round(sum(each), 4) for kind, each in self.seconds.items()},
+            "passes": {kind: len(each) for kind, each in every.items()},
+            "pass_seconds": {kind: round(sum(each), 4) for kind, each in every.items()},
         }
 
 
@@ -69,7 +79,7 @@ def counted(source: type, after: Callable[[int], None] | None = None) -> Iterato
         begin = perf_counter()
         result = total(self, statistic, width)
         passes.rows = self
-        passes.add(statistic, perf_counter() - begin)
+        passes.add(len(self), statistic, result, perf_counter() - begin)
         return result
 
     source.total = timed_total  # type: ignore[attr-defined]

@@ -143,7 +143,7 @@ def test_a_second_sample_stands_between_the_first_and_many_rows(
     with counted(BlockedRows) as passes:
         model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
     # whose information directs the steps, so that all rows give little but gradients
-    assert len(passes.seconds["gradients"]) > 3
+    assert len(passes.of_all_rows()["gradients"]) > 3
     begins = [i for i, record in enumerate(model.history_) if record.iteration == 1]
     assert len(begins) == 3
     assert model.stop_reason_ in ("converged", "max_iter")
