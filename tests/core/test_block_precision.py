@@ -17,7 +17,7 @@ from sdgm.core.block_precision import (
 )
 from sdgm.core.learning import uses_blocks
 from sdgm.core.newton import maximize_over_w, newton_system
-from sdgm.core.objective import derivatives_of_rows, gradient_of_rows, in_coordinates
+from sdgm.core.objective import derivatives_of_rows, gradient_of_rows
 from sdgm.core.options import FAST, Solver
 from sdgm.core.truncated_newton import (
     Preconditioner,
@@ -33,7 +33,7 @@ def test_blocks_and_gradient_are_those_of_the_whole(form: str) -> None:
     rows, mixture, whitening = problem.rows, problem.mixture(), problem.whitening
     whole = derivatives_of_rows(rows, mixture, None, whitening)
     gradient = gradient_of_rows(rows, mixture, None)
-    np.testing.assert_allclose(in_coordinates(gradient.of_V, whitening), whole.grad, atol=1e-10)
+    np.testing.assert_allclose(whitening.of_scores(gradient.of_V), whole.grad, atol=1e-10)
     assert gradient.fit.log_likelihood == pytest.approx(whole.fit.log_likelihood, rel=1e-12)
     blocks = curvature_blocks(rows, mixture, whitening)
     for where, block in zip(whitening.coordinates, blocks, strict=True):
@@ -60,7 +60,7 @@ def test_the_direction_is_newtons_own(form: str) -> None:
     blocks = BlockPrecision.from_blocks(
         whitening.coordinates, curvature_blocks(rows, mixture, whitening)
     )
-    grad = in_coordinates(gradient_of_rows(rows, mixture, None).of_V, whitening) - problem.theta
+    grad = whitening.of_scores(gradient_of_rows(rows, mixture, None).of_V) - problem.theta
     product = curvature_product(rows, mixture, whitening, observed=False)
     path = conjugate_gradients(product, grad, Preconditioner.of(blocks, whitening), 1e-12)
     np.testing.assert_allclose(path.end, whole.direction, atol=1e-8)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
+from sdgm.core import whitening as whitening_module
 from sdgm.core.state import State
-from sdgm.core.whitening import Whitening, whiten
+from sdgm.core.whitening import Picks, Whitening, whiten
 
 P = 4  # rank of the design
 
@@ -150,3 +151,23 @@ def test_whitening_leaves_its_arguments_alone() -> None:
     np.testing.assert_array_equal(Rt, Rt_before)
     np.testing.assert_array_equal(state.w, w)
     np.testing.assert_array_equal(state.alpha, alpha)
+
+
+def test_a_diagonal_design_is_picked_from_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    Z, _, state = random_state(3, [P, 2, 0, P - 1])
+    state = replace(state, column=np.concatenate([np.arange(P), [0, 2], np.arange(P - 1)]))
+    Rt = np.diag(np.arange(1.0, P + 1.0))
+    picked = whiten(Rt, state)
+    assert isinstance(picked.factor, Picks)
+    rng = np.random.default_rng(0)
+    theta, of_V = rng.normal(size=len(picked.component)), rng.normal(size=(4, P))
+    for small in (0, 1 << 16):
+        monkeypatch.setattr(whitening_module, "SMALL_FACTOR", small)
+        whole = replace(picked, factor=(Rt[state.column] * picked.prior_std[:, None]).T)
+        np.testing.assert_array_equal(picked.L, whole.L)
+        np.testing.assert_array_equal(picked.score_vectors(theta), whole.score_vectors(theta))
+        np.testing.assert_allclose(picked.of_scores(of_V), whole.of_scores(of_V), rtol=1e-12)
+        for where in (slice(None), *picked.coordinates):
+            np.testing.assert_allclose(
+                picked.whitened(Z.T, where), whole.whitened(Z.T, where), rtol=1e-12
+            )

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Mixture, block_posteriors, in_coordinates
+from sdgm.core.objective import Mixture, block_posteriors
 from sdgm.core.precision import precision_cholesky, robust_precision_cholesky, trouble
 from sdgm.core.rows import Rows, RowSource
-from sdgm.core.whitening import Whitening
+from sdgm.core.whitening import Picks, Whitening
 
 # posteriors that are kept from one product to the next, up to so many numbers
 KEPT_NUMBERS = 1 << 24
@@ -79,32 +79,39 @@ class BlockPrecision:
 
 def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
     """Diagonal blocks of the curvature of J, one per component: K arrays (m_k, m_k)."""
-    factors = [whitening.L[:, where] for where in whitening.coordinates]
+    p = whitening.rank
     # with many coordinates it is less work to form the block in those of Z first
-    in_Z = [many_coordinates(L) for L in factors]
+    in_Z = [
+        not isinstance(whitening.factor, Picks) and is_wide(where.stop - where.start, p)
+        for where in whitening.coordinates
+    ]
 
     def of_block(block: Rows) -> FloatArray:
         P_cm, _, _ = block_posteriors(block, mixture, None)
         root = np.sqrt(block.weighted(P_cm * (1.0 - P_cm)))  # (K, N)
         blocks = []
-        for k, L in enumerate(factors):
-            Gt = (block.Z.T if in_Z[k] else L.T @ block.Z.T) * root[k]  # (p or m_k, N)
+        for k, where in enumerate(whitening.coordinates):
+            Gt = block.Z.T if in_Z[k] else whitening.whitened(block.Z.T, where)  # (p or m_k, N)
+            Gt = Gt * root[k]
             blocks.append((Gt @ Gt.T).ravel())
         return np.concatenate(blocks)
 
-    sizes = [L.shape[0 if wide else 1] for L, wide in zip(factors, in_Z, strict=True)]
-    total = rows.total(of_block, max(len(factors), *sizes))
-    parts = np.split(total, np.cumsum(np.square(sizes))[:-1])
-    blocks = [part.reshape(size, size) for part, size in zip(parts, sizes, strict=True)]
-    return [
-        L.T @ block @ L if wide else block
-        for L, block, wide in zip(factors, blocks, in_Z, strict=True)
+    sizes = [
+        p if wide else where.stop - where.start
+        for where, wide in zip(whitening.coordinates, in_Z, strict=True)
     ]
+    total = rows.total(of_block, max(len(sizes), *sizes))
+    pieces = np.split(total, np.cumsum(np.square(sizes))[:-1])
+    blocks = [piece.reshape(size, size) for piece, size in zip(pieces, sizes, strict=True)]
+    for k, where in enumerate(whitening.coordinates):
+        if in_Z[k]:
+            L = whitening.L[:, where]
+            blocks[k] = L.T @ blocks[k] @ L
+    return blocks
 
 
-def many_coordinates(L: FloatArray) -> bool:
+def is_wide(m: int, p: int) -> bool:
     """Whether a component has so many coordinates, of p, that Z' W Z is less work than G' W G."""
-    p, m = L.shape
     return p**2 < 2 * p * m + m**2
 
 
@@ -140,7 +147,7 @@ def curvature_product(
                 slope -= missing - r * class_sums(missing, block, mixture)
             return block.weighted(slope) @ block.Z  # (K, p)
 
-        return v + in_coordinates(rows.total(of_block, 4 * K), whitening)
+        return v + whitening.of_scores(rows.total(of_block, 4 * K))
 
     return product
 

@@ -38,7 +38,8 @@ from sdgm.core.whitening import Whitening, whiten
 # Newton steps where w is to reach its mode; it takes five to ten
 MANY_STEPS = 50
 # multiplications up to which the whole Newton matrix costs little, products with it that conjugate
-# gradients take, and how much less work they must be to be worth an approximate evidence
+# gradients take, and how much less work they must be to be worth an approximate evidence, unless
+# that of a sample is approximate anyway
 LITTLE_WORK = 2e10
 PRODUCTS = 40
 BLOCKS_PAY = 4.0
@@ -197,7 +198,7 @@ def settle_r_and_w(
             exact=options.learn_alpha,
         )
     sizes = np.diff(whitening.starts).astype(np.float64)
-    blocks = uses_blocks(len(rows), sizes, len(whitening.L), options)
+    blocks = uses_blocks(len(rows), sizes, whitening.rank, options)
     maximize = maximize_by_blocks if blocks else maximize_over_w
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
@@ -239,7 +240,8 @@ def uses_blocks(n_rows: int, sizes: FloatArray, rank: int, options: Options) -> 
     work_of_rows = n_rows * (float(sizes @ sizes) + n_rows * m) + float(n_rows) ** 3
     work_of_blocks = n_rows * (sizes @ sizes + PRODUCTS * rank * len(sizes)) + (sizes**3).sum()
     least = min(work_of_all, work_of_rows)
-    return bool(least > LITTLE_WORK and BLOCKS_PAY * work_of_blocks < least)
+    pay = 1.0 if options.is_rough else BLOCKS_PAY
+    return bool(least > LITTLE_WORK and pay * work_of_blocks < least)
 
 
 def describe(

@@ -15,7 +15,6 @@ from sdgm.core.objective import (
     Mixture,
     derivatives_of_rows,
     gradient_of_rows,
-    in_coordinates,
     row_space_derivatives,
 )
 from sdgm.core.precision import (
@@ -80,7 +79,7 @@ def place_at(
 ) -> Place:
     """The place of a point, by one gradient."""
     here = gradient_of_rows(rows, mixture, r_from)
-    return Place(theta, mixture, here.fit, in_coordinates(here.of_V, whitening) - theta)
+    return Place(theta, mixture, here.fit, whitening.of_scores(here.of_V) - theta)
 
 
 class Point(Protocol):

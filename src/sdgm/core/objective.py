@@ -139,16 +139,6 @@ def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) 
     return rows.total(of_block, 2 * len(mixture.log_pi))
 
 
-def in_coordinates(of_V: FloatArray, whitening: Whitening) -> FloatArray:
-    """Derivatives with respect to theta from those with respect to V, (K, p): (m,)."""
-    return np.concatenate(
-        [
-            whitening.L[:, where].T @ of_v
-            for where, of_v in zip(whitening.coordinates, of_V, strict=True)
-        ]
-    )
-
-
 def derivatives_of_rows(
     rows: RowSource,
     mixture: Mixture,
@@ -158,14 +148,13 @@ def derivatives_of_rows(
     missing: bool = False,
 ) -> Derivatives:
     """Gradient and curvature of J over all rows, with the fit at the same point."""
-    L = whitening.L
 
     def of_block(block: Rows) -> Derivatives:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
         # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
         grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
-        grad = (L * grad_V.T[:, whitening.component]).sum(axis=0)
-        Gt = block.root_weighted(L.T @ block.Z.T)  # (m, N)
+        grad = whitening.of_scores(grad_V)
+        Gt = block.root_weighted(whitening.whitened(block.Z.T))  # (m, N)
         return Derivatives(
             fit,
             grad,
@@ -173,7 +162,7 @@ def derivatives_of_rows(
             missing_information(block, Gt, r, mixture, whitening) if missing else None,
         )
 
-    return rows.total(of_block, L.shape[1])
+    return rows.total(of_block, len(whitening.component))
 
 
 def row_space_derivatives(
@@ -190,7 +179,7 @@ def row_space_derivatives(
     P_cm : (K, N) array
     """
     P_cm, r, fit = block_posteriors(rows, mixture, r_from)
-    Gt = whitening.L.T @ rows.Z.T  # (m, N)
+    Gt = whitening.whitened(rows.Z.T)  # (m, N)
     residual = rows.weighted(r - P_cm)  # (K, N)
     grad = np.concatenate([Gt[k] @ e for k, e in zip(whitening.coordinates, residual, strict=True)])
     return fit, grad, rows.root_weighted(Gt), P_cm

@@ -247,7 +247,7 @@ def posterior_mode(rows: Rows, state: State) -> tuple[State, System, Whitening]:
 def latent_covariances(rows: Rows, mode: System, whitening: Whitening) -> FloatArray:
     """Posterior covariance of the latent functions at each row: (N, K, K)."""
     N, K = len(rows), len(whitening.coordinates)
-    Gt = whitening.L.T @ rows.Z.T  # (m, N)
+    Gt = whitening.whitened(rows.Z.T)  # (m, N)
     result = np.zeros((N, K, K))
     used = [k for k, where in enumerate(whitening.coordinates) if where.stop > where.start]
     blocks = [whitening.coordinates[k] for k in used]

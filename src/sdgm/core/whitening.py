@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -20,6 +21,16 @@ from sdgm.core.state import State
 
 # workspace per row, without which LAPACK works column by column
 LAPACK_BLOCK = 64
+# numbers of a factor up to which one product with all of it takes less time than one per component
+SMALL_FACTOR = 1 << 16
+EVERYWHERE = slice(None)
+
+
+class Picks(NamedTuple):
+    """The columns of L where each has one number only: its row, (m,), and the number, (m,)."""
+
+    row: IntArray
+    number: FloatArray
 
 
 @dataclass(frozen=True)
@@ -28,8 +39,10 @@ class Whitening:
 
     Attributes
     ----------
-    L : (p, m) array
-        Blocks L_k side by side; the scores of component k are ``Z @ L_k @ theta_k``.
+    rank : int
+        p, that of the design.
+    factor : (p, m) array or Picks
+        L, with the blocks L_k side by side; the scores of component k are ``Z @ L_k @ theta_k``.
     Q : tuple of (n_k, m_k) arrays, or None where it is the identity
     prior_std : (n_active,) array
         ``alpha ** -0.5``.
@@ -43,13 +56,23 @@ class Whitening:
         Column of each weight.
     """
 
-    L: FloatArray
+    rank: int
+    factor: FloatArray | Picks
     Q: tuple[FloatArray | None, ...]
     prior_std: FloatArray
     starts: IntArray
     weight_starts: IntArray
     component: IntArray
     column: IntArray
+
+    @cached_property
+    def L(self) -> FloatArray:
+        """The factor as a matrix: (p, m)."""
+        if not isinstance(self.factor, Picks):
+            return self.factor
+        L = np.zeros((self.rank, len(self.component)))
+        L[self.factor.row, np.arange(len(self.component))] = self.factor.number
+        return L
 
     @property
     def is_diagonal(self) -> bool:
@@ -94,7 +117,29 @@ class Whitening:
 
     def score_vectors(self, theta: FloatArray) -> FloatArray:
         """``V`` with columns ``v_k = L_k theta_k``, so that the scores are ``Z V``: (p, K)."""
-        return self.L @ (self.in_component * theta[:, None])
+        if isinstance(self.factor, Picks):
+            V = np.zeros((self.rank, len(self.Q)))
+            V[self.factor.row, self.component] = self.factor.number * theta
+            return V
+        return self.factor @ (self.in_component * theta[:, None])
+
+    def of_scores(self, of_V: FloatArray) -> FloatArray:
+        """Derivatives with respect to theta from those with respect to V, (K, p): (m,)."""
+        if isinstance(self.factor, Picks):
+            return self.factor.number * of_V[self.component, self.factor.row]
+        if self.factor.size <= SMALL_FACTOR:
+            return (self.factor * of_V.T[:, self.component]).sum(axis=0)
+        return np.concatenate(
+            [of_v @ self.factor[:, k] for k, of_v in zip(self.coordinates, of_V, strict=True)]
+        )
+
+    def whitened(self, Zt: FloatArray, where: slice = EVERYWHERE) -> FloatArray:
+        """``L' Z'`` of Z', (p, N), at some or all coordinates: (m, N)."""
+        if isinstance(self.factor, Picks):
+            result = Zt.take(self.factor.row[where], axis=0)
+            result *= self.factor.number[where, None]
+            return result
+        return self.factor[:, where].T @ Zt
 
 
 def whiten(Rt: FloatArray, state: State) -> Whitening:
@@ -111,10 +156,20 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     weight_starts = state.starts
     n_weights = weight_starts[1:] - weight_starts[:-1]
     if n_weights.max(initial=0) <= p:
-        L = (Rt[state.column] * prior_std[:, None]).T
-        identity: tuple[FloatArray | None, ...] = (None,) * len(n_weights)
+        factor: FloatArray | Picks
+        if is_diagonal_matrix(Rt):
+            factor = Picks(state.column, Rt.diagonal()[state.column] * prior_std)
+        else:
+            factor = (Rt[state.column] * prior_std[:, None]).T
         return Whitening(
-            L, identity, prior_std, weight_starts, weight_starts, state.component, state.column
+            rank=p,
+            factor=factor,
+            Q=(None,) * len(n_weights),
+            prior_std=prior_std,
+            starts=weight_starts,
+            weight_starts=weight_starts,
+            component=state.component,
+            column=state.column,
         )
     upper = _upper_triangle(p)
     factors = []
@@ -125,7 +180,8 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
         factors.append((None, A_inv_sqrt_Rt.T) if few else rq(A_inv_sqrt_Rt.T, upper))
     sizes = np.minimum(n_weights, p)
     return Whitening(
-        L=np.concatenate([L for _, L in factors], axis=1),
+        rank=p,
+        factor=np.concatenate([L for _, L in factors], axis=1),
         Q=tuple(Q for Q, _ in factors),
         prior_std=prior_std,
         starts=np.concatenate([[0], np.cumsum(sizes)]),
@@ -133,6 +189,11 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
         component=np.repeat(np.arange(len(sizes)), sizes),
         column=state.column,
     )
+
+
+def is_diagonal_matrix(A: FloatArray) -> bool:
+    """Whether a matrix is square and all its numbers are on the diagonal."""
+    return A.shape[0] == A.shape[1] and np.count_nonzero(A) == np.count_nonzero(A.diagonal())
 
 
 @lru_cache(maxsize=8)
