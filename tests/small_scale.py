@@ -10,14 +10,14 @@ from sdgm.estimators import large, many_rows
 
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand rows are many, samples have 400 and 600, and blocks have 64."""
+    """A thousand rows are many, blocks have 64, samples 400 and 600, or 800 in the dual form."""
     for module in (rows_module, reduction, large):
         monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
     monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 800)  # half as many where a second follows
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 600)
-    monkeypatch.setattr(sampled_newton, "ROWS_PER_COORDINATE", 8)
+    monkeypatch.setattr(sampled_newton, "ENOUGH_ROWS", 8)
 
 
 def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
     model = SDGMClassifier(DATA[problem][1], covariance_type="full", random_state=0)
     changed: list[Any] = {
         DEFAULT: [],
-        NO_RETURN: [(many_rows, "ADMISSIONS", (0, 0))],
+        NO_RETURN: [(many_rows, "ADMISSIONS", 0), (many_rows, "LAST_ADMISSIONS", 0)],
         AT_ONCE: [(many_rows, "LARGE_ROWS", rows)],
     }[way]
     patches = [patch.object(*change) for change in changed]

@@ -16,7 +16,8 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.evidence import updated_pi, weight_covariance
-from sdgm.core.learning import MANY_STEPS, class_shares, learn
+from sdgm.core.learning import class_shares, learn
+from sdgm.core.newton import MANY_STEPS
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.options import Options
 from sdgm.core.precision import precision_cholesky, robust_precision_cholesky

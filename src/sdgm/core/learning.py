@@ -16,7 +16,7 @@ from sdgm.core.evidence import (
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import System, log_posterior, maximize_over_w
+from sdgm.core.newton import MANY_STEPS, System, log_posterior, maximize_over_w
 from sdgm.core.objective import (
     Mixture,
     class_totals,
@@ -35,8 +35,6 @@ from sdgm.core.state import Record, State, Stop
 from sdgm.core.truncated_newton import maximize_by_blocks
 from sdgm.core.whitening import Whitening, whiten
 
-# Newton steps where w is to reach its mode; it takes five to ten
-MANY_STEPS = 50
 # multiplications up to which the whole Newton matrix costs little, products with it that conjugate
 # gradients take, and how much less work they must be to be worth an approximate evidence, unless
 # that of a sample is approximate anyway
@@ -182,7 +180,6 @@ def settle_r_and_w(
     to_mode = has_few_weights(state, options) or not options.learn_alpha
     # with one component per class r is known, and no information is missing
     is_mixture = state.n_components > state.component_class[-1] + 1
-    many_steps = MANY_STEPS if to_mode or rows.has_start else 0
     if (
         isinstance(rows, RowsWithSample)
         and rows.can_direct(len(theta))
@@ -200,6 +197,8 @@ def settle_r_and_w(
     sizes = np.diff(whitening.starts).astype(np.float64)
     blocks = uses_blocks(len(rows), sizes, whitening.rank, options)
     maximize = maximize_by_blocks if blocks else maximize_over_w
+    # from a start w has a long way to go, and the components of a class are to part on it
+    many_steps = MANY_STEPS if to_mode or (rows.has_start and (is_mixture or not blocks)) else 0
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture

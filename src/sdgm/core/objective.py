@@ -86,6 +86,15 @@ class Derivatives:
             missing,
         )
 
+    def __iadd__(self, other: Derivatives) -> Derivatives:
+        # in place: the matrices may be the largest arrays of a fit
+        self.fit = self.fit + other.fit
+        self.grad += other.grad
+        self.curvature += other.curvature
+        if self.missing is not None and other.missing is not None:
+            self.missing += other.missing
+        return self
+
 
 def block_posteriors(
     rows: Rows, mixture: Mixture, r_from: Mixture | None

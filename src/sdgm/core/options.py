@@ -40,7 +40,8 @@ class Options:
     r_tol : float
         End of the middle loop: mean absolute change of r.
     max_newton : int
-        Newton steps of the innermost loop (w) per middle pass.
+        Newton steps of the innermost loop (w) per middle pass; where w is brought to its mode, and
+        where a sample directs the steps, as many as it takes.
     newton_tol : float
         End of the innermost loop: gain that the next step promises.
     em_gradient : bool

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from sdgm._typing import FloatArray
-from sdgm.core.rows import CANONICAL_ROWS, Rows, S, block_total, grouped_sum
+from sdgm.core.rows import CANONICAL_ROWS, Rows, S, block_total, grouped_sum, in_order
 
 
 @dataclass(frozen=True)
@@ -70,15 +69,15 @@ class BlockedRows:
         """The same rows in other coordinates, a function of what is read, made when wanted."""
         return replace(self, to_Z=to_Z, width=width)
 
-    def weighted(self, factor: float) -> BlockedRows:
+    def repeated(self, times: float) -> BlockedRows:
         """The same rows, each so many times."""
         read = self.read
 
-        def read_weighted(i: int) -> Rows:
+        def read_repeated(i: int) -> Rows:
             block = read(i)
-            return replace(block, s=factor * block.s)
+            return replace(block, s=times * block.s)
 
-        return replace(self, read=read_weighted)
+        return replace(self, read=read_repeated)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
@@ -91,7 +90,7 @@ class BlockedRows:
         if self.n_threads == 1:
             return grouped_sum(map(of_block, range(self.n_blocks)))
         with ThreadPoolExecutor(self.n_threads) as pool:
-            return grouped_sum(in_order(pool, of_block, self.n_blocks, 2 * self.n_threads))
+            return grouped_sum(in_order(pool, of_block, range(self.n_blocks), 2 * self.n_threads))
 
 
 def of_mapped(
@@ -101,20 +100,3 @@ def of_mapped(
     if to_Z is None:
         return statistic
     return lambda block: statistic(replace(block, Z=to_Z(block.Z)))
-
-
-def in_order(
-    pool: ThreadPoolExecutor, function: Callable[[int], S], n_calls: int, ahead: int
-) -> Iterator[S]:
-    """Results of calls with 0, 1, 2, ... in order, with only a few calls ahead of their use."""
-    waiting: deque[Future[S]] = deque()
-    try:
-        for i in range(n_calls):
-            waiting.append(pool.submit(function, i))
-            if len(waiting) >= ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()

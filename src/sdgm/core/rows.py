@@ -7,14 +7,15 @@ So where the rows are kept, in which chunks, and who adds them makes no differen
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import islice
-from operator import add
+from operator import iadd
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -23,7 +24,10 @@ from sdgm._typing import FloatArray, LabelArray
 
 
 class Summable(Protocol):
-    """A statistic that can be added up over blocks of rows."""
+    """A statistic that can be added up over blocks of rows.
+
+    What is added to may be changed in place, so that a statistic is never a view of the rows.
+    """
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -34,8 +38,8 @@ T = TypeVar("T")
 # rows of a block that is always summed as a whole, and blocks of a group
 CANONICAL_ROWS = 16_384
 GROUP_BLOCKS = 4
-# parts of a block that threads may work on side by side
-SHARES = 4
+# shares of a block that threads may work on side by side
+SHARES = 16
 # numbers in a working array: small enough for the cache and for any machine
 BLOCK_NUMBERS = 1 << 18
 MIN_BLOCK_ROWS = 256
@@ -133,7 +137,15 @@ def block_size(width: int) -> int:
     return min(1 << (n_rows.bit_length() - 1), CANONICAL_ROWS)
 
 
-_pool: ContextVar[ThreadPoolExecutor | None] = ContextVar("pool", default=None)
+class Crew:
+    """Threads that share the work of blocks in memory, as long as they are there."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self.pool: ThreadPoolExecutor | None = None
+
+
+_crew: ContextVar[Crew | None] = ContextVar("crew", default=None)
 
 
 @contextmanager
@@ -142,12 +154,14 @@ def sharing_out(n_threads: int) -> Iterator[None]:
     if n_threads == 1:
         yield
         return
-    with ThreadPoolExecutor(n_threads) as pool:
-        token = _pool.set(pool)
-        try:
+    crew = Crew(n_threads)
+    token = _crew.set(crew)
+    try:
+        with ThreadPoolExecutor(n_threads) as crew.pool:
             yield
-        finally:
-            _pool.reset(token)
+    finally:
+        crew.pool = None  # copies of this context may outlive it
+        _crew.reset(token)
 
 
 def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
@@ -157,22 +171,41 @@ def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
         return statistic(block)
 
     def of_share(share: Rows) -> S:
-        return reduce(add, map(statistic, share.blocks(size)))
+        return reduce(iadd, map(statistic, share.blocks(size)))
 
     n_parts = -(-len(block) // size)
     shares = block.blocks(-(-n_parts // SHARES) * size)
-    pool = _pool.get()
-    return reduce(add, map(of_share, shares) if pool is None else pool.map(of_share, shares))
+    crew = _crew.get()
+    if crew is None or crew.pool is None:
+        return reduce(iadd, map(of_share, shares))
+    return reduce(iadd, in_order(crew.pool, of_share, shares, crew.n_threads))
+
+
+def in_order(
+    pool: ThreadPoolExecutor, function: Callable[[T], S], items: Iterable[T], ahead: int
+) -> Iterator[S]:
+    """Results of a function in the order of the items, with only a few calls ahead of their use."""
+    waiting: deque[Future[S]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def group_total(group: Iterable[Rows], statistic: Callable[[Rows], S], width: int) -> S:
     """Sum of a statistic over the canonical blocks of a group."""
-    return reduce(add, (block_total(block, statistic, width) for block in group))
+    return reduce(iadd, (block_total(block, statistic, width) for block in group))
 
 
 def grouped_sum(totals: Iterable[S]) -> S:
     """Sum of the totals of canonical blocks: within groups, then over them as `tree_sum` does."""
-    return tree_sum(reduce(add, group) for group in batched(totals, GROUP_BLOCKS))
+    return tree_sum(reduce(iadd, group) for group in batched(totals, GROUP_BLOCKS))
 
 
 def tree_sum(totals: Iterable[S]) -> S:

@@ -12,23 +12,36 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.newton import Place, System, observed_cholesky, place_at, uphill
+from sdgm.core.newton import (
+    MANY_STEPS,
+    Place,
+    System,
+    maximize_over_w,
+    observed_cholesky,
+    place_at,
+    uphill,
+)
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.precision import DensePrecision
 from sdgm.core.rows import Rows, RowSource, S
 from sdgm.core.whitening import Whitening
 
 # rows of a sample per coordinate from which on its information is near enough to that of all
-ROWS_PER_COORDINATE = 64
-# steps to the mode; five to ten are usual
-MANY_STEPS = 50
+ENOUGH_ROWS = 64
+# steps after which the sample is given up; five to ten are usual
+STEPS = 25
+# part of the tolerated gain to end with: it is known about, by the information of the sample
+CLOSER = 0.1
 # part of the gain, from one step to the next, up to which the information is still good enough
 SHRINKS = 0.1
 # steps whose gradients correct the directions of later ones
 KEPT_CHANGES = 10
+# part of the product of their lengths by which a step and the change of the gradient must agree
+SOUND = 1e-8
 
 
 @dataclass(frozen=True)
@@ -59,8 +72,14 @@ class RowsWithSample:
         return self.rows.total(statistic, width)
 
     def can_direct(self, n_coordinates: int) -> bool:
-        """Whether the sample is large enough to direct so many coordinates."""
-        return len(self.sample) >= ROWS_PER_COORDINATE * n_coordinates
+        """Whether the sample is large enough to direct so many coordinates.
+
+        Rows of unequal weights count as fewer of equal weights.
+        """
+        s, s_squared = self.sample.total(
+            lambda block: np.array([block.s.sum(), block.s @ block.s]), 1
+        )
+        return bool(s**2 >= ENOUGH_ROWS * n_coordinates * s_squared)
 
 
 def maximize_by_sample(
@@ -73,7 +92,7 @@ def maximize_by_sample(
     observed: bool,
     exact: bool,
 ) -> tuple[System, int]:
-    """Climb to the mode of the log posterior of all rows.
+    """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
 
     Parameters
     ----------
@@ -82,7 +101,8 @@ def maximize_by_sample(
     tol : float
         Stop when the next step promises a smaller gain than this.
     exact : bool
-        Whether the precision at the end is that of all rows, by one more pass, or of the sample.
+        Whether the precision at the end is that of all rows, by one more pass. If not, it is that
+        of the sample, near the end.
 
     Returns
     -------
@@ -96,31 +116,47 @@ def maximize_by_sample(
 
     def system(place: Place) -> System:
         direction = corrected_direction(place.grad, information.solve, seen)
-        gain = 0.5 * float(place.grad @ direction)
-        return System(place.theta, place.mixture, place.fit, information.precision, direction, gain)
+        return as_system(place, information.precision, direction)
 
     place = at(mixture, theta)
     information, seen = information_at(place), list[Change]()
     here = system(place)
     steps = 0
-    while steps < MANY_STEPS and here.gain > 0.0:
+    while steps < STEPS and here.gain > CLOSER * tol:
         steps += 1
         there = uphill(here, whitening, at, complete=False)
         if there is None:
             break
         change = Change(there.theta - place.theta, place.grad - there.grad)
-        if change.curvature > 0.0:
+        if change.is_sound:
             seen = [*seen, change][-KEPT_CHANGES:]
         before, here, place = here.gain, system(there), there
-        if here.gain <= tol:
-            break
-        if here.gain > SHRINKS * before:
+        if here.gain > max(SHRINKS * before, CLOSER * tol):
             information = information_at(place)
             here = system(place)
-    if exact:
-        curvature = derivatives_of_rows(rows, here.mixture, None, whitening).curvature
-        here = here._replace(precision=DensePrecision.from_curvature(curvature))
-    return here, steps
+    if exact and here.gain <= tol:
+        curvature = derivatives_of_rows(rows, place.mixture, None, whitening).curvature
+        precision = DensePrecision.from_curvature(curvature)
+        here = as_system(place, precision, precision.solve(place.grad))
+    if here.gain <= tol:
+        return here, steps
+    end, more = maximize_over_w(
+        rows,
+        whitening,
+        here.mixture,
+        here.theta,
+        max_steps=MANY_STEPS,
+        tol=tol,
+        r_from=None,
+        observed=observed,
+    )
+    return end, steps + more
+
+
+def as_system(place: Place, precision: DensePrecision, direction: FloatArray) -> System:
+    """The place with a step from it."""
+    gain = 0.5 * float(place.grad @ direction)
+    return System(place.theta, place.mixture, place.fit, precision, direction, gain)
 
 
 @dataclass(frozen=True)
@@ -163,6 +199,12 @@ class Change(NamedTuple):
     def curvature(self) -> float:
         """Along the step, times its squared length."""
         return float(self.step @ self.of_grad)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the curvature is positive, beyond rounding."""
+        lengths = np.linalg.norm(self.step) * np.linalg.norm(self.of_grad)
+        return bool(self.curvature > SOUND * lengths)
 
 
 def corrected_direction(

@@ -31,7 +31,7 @@ from sdgm.core.whitening import Whitening
 # so many products
 ROUGH, EXACT = 0.1, 1e-3
 MAX_PRODUCTS = 60
-# products after which the blocks precondition badly and are computed anew
+# products after which the blocks are computed anew, at least, where that is less work
 MANY_PRODUCTS = 30
 # steps in place of one with Newton's matrix: they are rougher, and much less work
 STEPS = 10
@@ -74,12 +74,15 @@ def maximize_by_blocks(
         gain = 0.5 * float(place.grad @ path.end)
         return System(place.theta, place.mixture, place.fit, blocks, path.end, gain), path
 
+    sizes = np.diff(whitening.starts).astype(np.float64)
+    # a product takes 2 p multiplications per row and component
+    many_products = max(MANY_PRODUCTS, float(sizes @ sizes) / (2 * whitening.rank * len(sizes)))
     place = at(mixture, theta)
     blocks, known_at = blocks_at(place), height(place)
     first = squared_size(place.grad, blocks)
     radius = np.inf
     here, path = system(place, blocks, ROUGH, radius)
-    steps = 0
+    steps, n_products = 0, path.n_products
     while steps < STEPS * max_steps and here.gain > 0.0:
         steps += 1
         there = uphill(here, whitening, at, complete=complete)
@@ -89,10 +92,11 @@ def maximize_by_blocks(
         is_full = part > 0.99
         trusted = float((FAR if is_full else NEAR) * part * path.length)
         radius = max(radius, trusted) if is_full else trusted
-        if path.n_products > MANY_PRODUCTS:
-            blocks, known_at = blocks_at(there), height(there)
+        if n_products > many_products:
+            blocks, known_at, n_products = blocks_at(there), height(there), 0
         shrunk = np.sqrt(squared_size(there.grad, blocks) / first)
         here, path = system(there, blocks, float(np.clip(shrunk, EXACT, ROUGH)), radius)
+        n_products += path.n_products
         if here.gain <= tol and path.length < radius:
             break
     if height(here) - known_at > ELSEWHERE * len(mixture.log_pi):

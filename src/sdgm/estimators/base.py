@@ -67,12 +67,12 @@ from sdgm.estimators.progress import (
 )
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
-from sdgm.estimators.threads import learning_threads
+from sdgm.estimators.threads import learning_threads, sharing_threads
 
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
-# arrays of the size of the Newton matrix that are alive at once
-NEWTON_COPIES = 5
+# arrays of the size of the Newton matrix that are alive at once, and more for every other thread
+NEWTON_COPIES, THREAD_COPIES = 5, 3
 
 
 class BaseSDGM(
@@ -146,12 +146,9 @@ class BaseSDGM(
         ``context``.
         """
         columns = self._make_columns(problem)
-        self._require_newton_memory(columns.design, problem.n_components)
-        rank = min(columns.design.Rt.shape)
-        sizes = np.full(int(problem.n_components.sum()), float(rank))
-        n_rows = len(problem.y)
-        size = rank if uses_blocks(n_rows, sizes, rank, problem.options) else float(sizes.sum())
-        work = n_rows * size * float(sizes.sum())
+        size = self._largest_matrix(columns.design, problem.n_components, problem.options)
+        n_coordinates = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
+        work = len(problem.y) * size * n_coordinates
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
         is_own_task = context is None and hasattr(self, "_skl_callbacks")
@@ -167,7 +164,7 @@ class BaseSDGM(
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
-            with learning_threads(n_rows, work, size):
+            with learning_threads(len(problem.y), work, size):
                 return journaled_learn(
                     rows,
                     columns.design.Rt,
@@ -406,22 +403,25 @@ class BaseSDGM(
     def _smaller_inputs(self) -> str:
         return "divide the kernel by a number" if self._is_precomputed() else "use standardize=True"
 
-    def _require_newton_memory(self, design: Design, n_components: IntArray) -> None:
-        """Refuse a Newton matrix that does not fit; with few rows there is one per component."""
-        rank, K = min(design.Rt.shape), int(n_components.sum())
-        size = float(K) * rank
-        if uses_blocks(len(design.Z), np.full(K, float(rank)), rank, self._options()):
-            need, remedy = size * rank, f"use {self._smaller_newton_matrix}"
+    def _largest_matrix(self, design: Design, n_components: IntArray, options: Options) -> int:
+        """Rows of the largest matrix of Newton's method, after refusing one that does not fit.
+
+        With few rows, and with blocks, there is one matrix per component.
+        """
+        rank, K, n_rows = min(design.Rt.shape), int(n_components.sum()), len(design.Z)
+        remedy = f"use {self._smaller_newton_matrix}"
+        if uses_blocks(n_rows, np.full(K, float(rank)), rank, options):
+            size, need = rank, K * rank**2
         else:
-            need = size * min(size, len(design.Z))
-            remedy = f"use {self._smaller_newton_matrix}"
+            size = K * rank
+            need = size * min(size, n_rows)
             if "solver" in self.get_params():
                 remedy += ", or solver='block'"
+        copies = NEWTON_COPIES + THREAD_COPIES * (sharing_threads(n_rows, size) - 1)
         require_memory(
-            NEWTON_COPIES * 8 * need,
-            f"The Newton matrix of {K} components x {rank} columns",
-            remedy,
+            copies * 8.0 * need, f"The Newton matrix of {K} components x {rank} columns", remedy
         )
+        return size
 
     def _is_precomputed(self) -> bool:
         """Whether X holds kernel values instead of inputs."""

@@ -35,8 +35,8 @@ from sdgm.estimators.polishing import ModelColumns, Polished, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
 
-# times that columns may come back which the first sample, or the second, had removed
-ADMISSIONS = (2, 1)
+# times that columns may come back which the first sample had removed, and which the second had
+ADMISSIONS, LAST_ADMISSIONS = 2, 1
 
 
 class ManyRowsMixin:
@@ -176,6 +176,9 @@ class ManyRowsMixin:
             candidates = None
         basis = self._basis if candidates is None else candidates
         n_columns = 1 + len(survivors if candidates is None else candidates)
+        admissions = 0
+        if candidates is not None:
+            admissions = ADMISSIONS if sample is None else LAST_ADMISSIONS
 
         def show(record: Record) -> None:
             if self.verbose:
@@ -187,7 +190,7 @@ class ManyRowsMixin:
             state,
             options,
             show,
-            admissions=0 if candidates is None else ADMISSIONS[sample is not None],
+            admissions=admissions,
             sample=sample,
             is_last=is_last,
             max_covariance=MAX_COVARIANCE,

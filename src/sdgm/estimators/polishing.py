@@ -150,8 +150,8 @@ class AllRows:
         """The state with weights that would each add to the evidence.
 
         Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
-        zero, the evidence grows if ``Q^2 > S``, most with ``alpha = S^2 / (Q^2 - S)``. S is taken
-        without the other weights, which makes the test strict.
+        zero, the evidence grows if ``Q^2 > S``. S is taken without the other weights, which makes
+        the test strict.
         """
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
@@ -171,15 +171,15 @@ class AllRows:
         k, h = np.nonzero(evidence_of_weight(ratio) > ADMISSION)
         if len(k) == 0:
             return state
-        Q, S = Q[k, h], S[k, h]
-        alpha = np.concatenate([state.alpha, np.minimum(S**2 / (Q**2 - S), options.alpha_start)])
+        # a weak prior: those that share their work with others will be larger than by themselves
+        alpha = np.concatenate([state.alpha, np.full(len(k), options.alpha_start)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
         order = np.lexsort((column, component))
         return replace(
             state,
             w=np.concatenate([state.w, np.zeros(len(k))])[order],
-            alpha=np.clip(alpha[order], options.alpha_floor, options.alpha_cap),
+            alpha=alpha[order],
             column=column[order],
             component=component[order],
         )
@@ -241,7 +241,7 @@ def polished(
     total = class_totals(table, state.n_classes)
     if sample is not None:
         part = class_totals(sample, state.n_classes).sum() / total.sum()
-        sample = sample.weighted(1.0 / part)
+        sample = sample.repeated(1.0 / part)
     rows = AllRows.of(table, columns, options, sample)
     scale = rows.norm[state.column]
     class_share = shares(total, options)

@@ -1,10 +1,11 @@
-"""BLAS threads, which help large problems and hold up small ones."""
+"""Threads: our own, which share out rows, or those of BLAS, which help the largest problems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
@@ -16,9 +17,9 @@ SHARED_WORK = 5e7
 # the same for the threads of BLAS. Those of numpy's copy and of scipy's wait for work at full
 # speed, in each other's way: fits of seconds took twice as long with two threads as with one
 BLAS_WORK = 2e10
-# rows per coordinate from which on our own threads take less time than those of BLAS, which also
-# help to factorise
-ROWS_PER_COORDINATE = 4
+# rows of the table per row of the largest matrix from which on our own threads take less time than
+# those of BLAS, which also help to factorise
+SHARED_ROWS = 4
 
 
 @cache
@@ -26,8 +27,21 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def n_blas_threads() -> int:
+    """Threads that BLAS would take, if nobody held it to one."""
+    if _held.count:
+        return _held.n_threads
+    blas = [each["num_threads"] for each in _controller().info() if each["user_api"] == "blas"]
+    return max(blas, default=1)
+
+
+def sharing_threads(n_rows: int, size: int) -> int:
+    """Threads of our own that share so many rows, where the largest matrix has so many."""
+    return n_blas_threads() if n_rows >= SHARED_ROWS * size else 1
+
+
 @contextmanager
-def learning_threads(n_rows: int, work: float, size: float) -> Iterator[None]:
+def learning_threads(n_rows: int, work: float, size: int) -> Iterator[None]:
     """Threads for passes over rows in memory that take so much work.
 
     Parameters
@@ -35,14 +49,15 @@ def learning_threads(n_rows: int, work: float, size: float) -> Iterator[None]:
     n_rows : int
     work : float
         Multiply-adds of a pass.
-    size : float
+    size : int
         Rows of the largest matrix to factorise.
     """
-    if work < SHARED_WORK or n_rows < ROWS_PER_COORDINATE * size:
+    n_threads = sharing_threads(n_rows, size)
+    if work < SHARED_WORK or n_threads == 1:
         with blas_threads(work):
             yield
         return
-    with in_threads() as n_threads, sharing_out(n_threads):
+    with one_blas_thread(), sharing_out(n_threads):
         yield
 
 
@@ -52,13 +67,45 @@ def blas_threads(work: float) -> Iterator[None]:
     if work >= BLAS_WORK:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         yield
 
 
 @contextmanager
 def in_threads() -> Iterator[int]:
     """As many threads of our own as BLAS would take, each with a BLAS of one thread."""
-    blas = [each["num_threads"] for each in _controller().info() if each["user_api"] == "blas"]
-    with _controller().limit(limits=1, user_api="blas"):
-        yield max(blas, default=1)
+    n_threads = n_blas_threads()
+    with one_blas_thread():
+        yield n_threads
+
+
+class Held:
+    """How many fits of this process hold BLAS to one thread, and what it had before."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.count = 0
+        self.n_threads = 1
+        self.limit: AbstractContextManager[object] | None = None
+
+
+_held = Held()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS on one thread; the last of several fits side by side gives the others back."""
+    with _held.lock:
+        if _held.count == 0:
+            _held.n_threads = n_blas_threads()
+            _held.limit = _controller().limit(limits=1, user_api="blas")
+            _held.limit.__enter__()
+        _held.count += 1
+    try:
+        yield
+    finally:
+        with _held.lock:
+            _held.count -= 1
+            if _held.count == 0 and _held.limit is not None:
+                _held.limit.__exit__(None, None, None)
+                _held.limit = None
