@@ -14,7 +14,9 @@ import pytest
 from sklearn.datasets import make_moons
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm.core import sampled_newton
 from sdgm.estimators import journal as journal_module
+from sdgm.estimators import many_rows
 from sdgm.estimators.journal import Journal
 
 X, y = make_moons(200, noise=0.3, random_state=0)
@@ -23,6 +25,7 @@ FITS = {
     "dual form, seeds drawn": lambda **k: KernelSDGMClassifier(2, n_init=2, **k),
     "automatic": lambda **k: KernelSDGMClassifier(random_state=3, **k),
     "paper": lambda **k: SDGMClassifier(2, preset="paper", max_iter=40, random_state=0, **k),
+    "samples, then all rows": lambda **k: SDGMClassifier(2, random_state=0, **k),
 }
 
 
@@ -47,6 +50,10 @@ def test_a_fit_killed_again_and_again_ends_with_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "fit.checkpoint"
+    if name == "samples, then all rows":
+        for scale, rows in ("LARGE_ROWS", 100), ("SAMPLE_ROWS", 160), ("MIDDLE_ROWS", 90):
+            monkeypatch.setattr(many_rows, scale, rows)
+        monkeypatch.setattr(sampled_newton, "ENOUGH_ROWS", 1)
     np.random.seed(5)  # noqa: NPY002 - the seeds that are drawn
     expected = FITS[name](checkpoint=tmp_path / "other").fit(X, y)
     monkeypatch.setattr(journal_module, "WRITE_EVERY", 0.0)
