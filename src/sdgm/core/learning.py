@@ -197,8 +197,12 @@ def settle_r_and_w(
     sizes = np.diff(whitening.starts).astype(np.float64)
     blocks = uses_blocks(len(rows), sizes, whitening.rank, options)
     maximize = maximize_by_blocks if blocks else maximize_over_w
+    max_steps = options.max_newton
     # from a start w has a long way to go, and the components of a class are to part on it
-    many_steps = MANY_STEPS if to_mode or (rows.has_start and (is_mixture or not blocks)) else 0
+    if to_mode or (rows.has_start and (is_mixture or not blocks)):
+        max_steps = max(MANY_STEPS, max_steps)
+    elif blocks and options.is_rough:
+        max_steps = 1
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
@@ -207,7 +211,7 @@ def settle_r_and_w(
             whitening,
             mixture,
             theta,
-            max_steps=max(many_steps, options.max_newton),
+            max_steps=max_steps,
             tol=options.newton_tol,
             r_from=None if options.em_gradient else before,
             observed=options.em_gradient and not rows.has_start and to_mode and is_mixture,
