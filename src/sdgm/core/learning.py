@@ -201,8 +201,6 @@ def settle_r_and_w(
     # from a start w has a long way to go, and the components of a class are to part on it
     if to_mode or (rows.has_start and (is_mixture or not blocks)):
         max_steps = max(MANY_STEPS, max_steps)
-    elif blocks and options.is_rough:
-        max_steps = 1
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture
