@@ -35,6 +35,8 @@ LEAST_PASSES, MOST_PASSES = 2, 30
 MIDDLE_PASSES = 8
 # log evidence that a column must add, by itself, to come back
 ADMISSION = 2.0
+# columns that may come back at a time, or as many as there are weights
+FEW_COLUMNS = 200
 # curvature of a weight, in units of its column's norm, that counts as none
 SMALLEST_CURVATURE = 1e-8
 
@@ -168,7 +170,11 @@ class AllRows:
         S = np.maximum(S, SMALLEST_CURVATURE)
         ratio = Q**2 / S
         ratio[state.component, state.column] = 0.0  # there already
-        k, h = np.nonzero(evidence_of_weight(ratio) > ADMISSION)
+        gain = evidence_of_weight(ratio)
+        # those that add most, if many: they say the same as others, and will be tested again
+        most = max(state.n_weights, FEW_COLUMNS)
+        best = np.argsort(-gain, axis=None, kind="stable")[:most]
+        k, h = np.unravel_index(best[gain.flat[best] > ADMISSION], gain.shape)
         if len(k) == 0:
             return state
         # a weak prior: those that share their work with others will be larger than by themselves
