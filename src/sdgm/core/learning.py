@@ -16,7 +16,7 @@ from sdgm.core.evidence import (
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import MANY_STEPS, System, log_posterior, maximize_over_w
+from sdgm.core.newton import System, log_posterior, maximize_over_w
 from sdgm.core.objective import (
     Mixture,
     class_totals,
@@ -41,7 +41,7 @@ from sdgm.core.whitening import Whitening, whiten
 LITTLE_WORK = 2e10
 PRODUCTS = 40
 BLOCKS_PAY = 4.0
-# in place of `MANY_STEPS` where each is several, without Newton's matrix
+# in place of ``many_steps`` where each is several, without Newton's matrix
 MANY_BLOCK_STEPS = 10
 # passes, and the log evidence per component that they must add to go on, where it is approximate
 STALLED_PASSES = 10
@@ -202,7 +202,7 @@ def settle_r_and_w(
     max_steps = options.max_newton
     # from a start w has a long way to go, and the components of a class are to part on it
     if to_mode or (rows.has_start and (is_mixture or not blocks)):
-        max_steps = max(MANY_BLOCK_STEPS if blocks else MANY_STEPS, max_steps)
+        max_steps = max(MANY_BLOCK_STEPS if blocks else options.many_steps, max_steps)
     total_steps = 0
     for _ in range(options.max_em):  # while r has not converged
         before = mixture

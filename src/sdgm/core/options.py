@@ -40,8 +40,10 @@ class Options:
     r_tol : float
         End of the middle loop: mean absolute change of r.
     max_newton : int
-        Newton steps of the innermost loop (w) per middle pass; where w is brought to its mode, and
-        where a sample directs the steps, as many as it takes.
+        Newton steps of the innermost loop (w) per middle pass; not where w is brought to
+        its mode, and not where a sample directs the steps.
+    many_steps : int
+        Newton steps where w is brought to its mode.
     newton_tol : float
         End of the innermost loop: gain that the next step promises.
     em_gradient : bool
@@ -101,6 +103,7 @@ class Options:
     share_columns: bool = False
     solver: Solver = Solver.AUTO
     is_rough: bool = False
+    many_steps: int = 50
 
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when

@@ -33,6 +33,9 @@ from sdgm.estimators.problem import LARGEST_INPUT
 PASSED_WORK = 4.5e10
 LEAST_PASSES, MOST_PASSES = 2, 30
 MIDDLE_PASSES = 8
+# multiplications of one pass from which on few are made, and steps to the mode then
+HEAVY_WORK = 5e10
+FEW_STEPS = 10
 # log evidence that a column must add, by itself, to come back
 ADMISSION = 2.0
 # columns that may come back at a time, or as many as there are weights
@@ -47,6 +50,12 @@ def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
     work = n_rows * max(float(sizes @ sizes), 1.0) * len(sizes)
     most = MOST_PASSES if is_last else MIDDLE_PASSES
     return int(np.clip(PASSED_WORK / work, LEAST_PASSES, most))
+
+
+def work_with_more(n_rows: int, state: State, columns: ModelColumns) -> float:
+    """Multiplications of a pass once columns have come back."""
+    most = state.n_components * columns.n_columns
+    return n_rows * float(min(2 * state.n_weights, most)) ** 2
 
 
 def mapped(table: Any, columns: ModelColumns) -> Any:
@@ -260,14 +269,20 @@ def polished(
     )
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
+    is_heavy = work_with_more(len(table), state, columns) > HEAVY_WORK
+    if is_heavy:  # then as far as a few steps and the passes below take them
+        admissions, to_mode = min(admissions, 1), replace(to_mode, many_steps=FEW_STEPS)
     for _ in range(admissions if state.n_weights else 0):
         if sample is None:
             state = rows.learn(state, to_mode).state
         larger = rows.with_columns_back(state, options)
         if larger is state:
             break
+        if sample is not None or is_heavy:
+            state = larger
+            continue
         try:
-            state = rows.learn(larger, to_mode).state if sample is None else larger
+            state = rows.learn(larger, to_mode).state
         except NumericalTrouble:
             break
     most = passes_for(len(table), state, is_last=is_last)
