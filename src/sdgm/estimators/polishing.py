@@ -271,7 +271,7 @@ def polished(
     to_mode = replace(options, learn_alpha=False, max_iter=1)
     is_heavy = work_with_more(len(table), state, columns) > HEAVY_WORK
     if is_heavy:  # then as far as a few steps and the passes below take them
-        admissions, to_mode = min(admissions, 1), replace(to_mode, many_steps=FEW_STEPS)
+        to_mode = replace(to_mode, many_steps=FEW_STEPS)
     for _ in range(admissions if state.n_weights else 0):
         if sample is None:
             state = rows.learn(state, to_mode).state
