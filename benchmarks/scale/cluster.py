@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.child import THREAD_VARIABLES
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, judged, sizes_of
 from benchmarks.scale.passes import counted
@@ -124,7 +125,11 @@ def cluster_of(n_workers: int, spill_above: int | None) -> Iterator[Any]:
     with (
         dask.config.set(settings),
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=limit,
+            dashboard_address=None,
+            env=dict.fromkeys(THREAD_VARIABLES, "1"),  # without which they inherit the client's
         ) as cluster,
         Client(cluster) as client,
     ):
