@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.child import THREAD_VARIABLES
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, judged, sizes_of
 from benchmarks.scale.passes import counted
@@ -129,7 +128,6 @@ def cluster_of(n_workers: int, spill_above: int | None) -> Iterator[Any]:
             threads_per_worker=1,
             memory_limit=limit,
             dashboard_address=None,
-            env=dict.fromkeys(THREAD_VARIABLES, "1"),  # without which they inherit the client's
         ) as cluster,
         Client(cluster) as client,
     ):

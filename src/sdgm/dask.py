@@ -27,6 +27,7 @@ from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors
+from sdgm.estimators.threads import one_blas_thread
 
 # numbers that the GNU library's mallopt knows its settings by
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -88,7 +89,9 @@ def total_of_group(
 ) -> S:
     """Sum of a statistic over one group, on its worker."""
     keep_freed_memory()
-    return group_total(group.blocks(CANONICAL_ROWS), of_mapped(statistic, to_Z), width)
+    # workers take the variables that set the threads of BLAS from the client, and share its cores
+    with one_blas_thread():
+        return group_total(group.blocks(CANONICAL_ROWS), of_mapped(statistic, to_Z), width)
 
 
 @cache
