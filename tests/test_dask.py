@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.rows import Rows
 from tests.small_scale import make_small_on_dask
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
+
+from dask.sizeof import sizeof  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 
@@ -155,3 +158,8 @@ def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
     assert sdgm_dask.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
     sdgm_dask.keep_freed_memory.cache_clear()
+
+
+def test_workers_know_how_large_rows_are() -> None:
+    rows = Rows(np.ones((100, 3)), np.zeros(100, dtype=np.int32), np.ones(100))
+    assert sizeof(rows) == 100 * (24 + 4 + 8)

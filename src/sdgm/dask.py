@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import dask
 import numpy as np
+from dask.sizeof import sizeof
 from sklearn.utils.validation import check_is_fitted
 
 import sdgm.estimators.dual as dual
@@ -79,6 +80,12 @@ class DaskRows:
             pairs = [added(*totals[i : i + 2]) for i in range(0, len(totals) - 1, 2)]
             totals = pairs + totals[2 * len(pairs) :]
         return dask.compute(totals[0])[0]
+
+
+@sizeof.register(Rows)
+def size_of_rows(rows: Rows) -> int:
+    """Bytes, by which a worker knows when to write rows to disk."""
+    return sum(part.nbytes for part in (rows.Z, rows.y, rows.s, rows.r0) if part is not None)
 
 
 def total_of_group(
