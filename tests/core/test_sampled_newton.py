@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.learning import learn, settle_r_and_w
+from sdgm.core.newton import System
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
@@ -65,20 +66,22 @@ def mixture_of(state: State) -> Mixture:
     return Mixture(V, np.log(state.pi), state.component_class)
 
 
+def end_of(rows: RowsWithSample, state: State, *, tol: float) -> System:
+    """Where the steps from a state lead."""
+    whitening = whiten(np.eye(5), state)
+    theta = whitening.to_theta(state.w)
+    mixture = mixture_of(state)
+    return maximize_by_sample(rows, whitening, mixture, theta, tol=tol, observed=True, exact=True)[
+        0
+    ]
+
+
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 1000), st.sampled_from([500, 1000, N_ROWS]))
 def test_the_end_is_a_mode_of_all_rows(seed: int, n_sample: int) -> None:
     rows, state = rows_of(seed), state_of(seed)
     whitening = whiten(np.eye(5), state)
-    end, _ = maximize_by_sample(
-        with_sample(rows, n_sample),
-        whitening,
-        mixture_of(state),
-        whitening.to_theta(state.w),
-        tol=1e-12,
-        observed=True,
-        exact=True,
-    )
+    end = end_of(with_sample(rows, n_sample), state, tol=1e-12)
     here = derivatives_of_rows(rows, end.mixture, None, whitening, missing=True)
     np.testing.assert_allclose(here.grad - end.theta, 0.0, atol=1e-4)
     assert here.missing is not None
@@ -116,15 +119,7 @@ def test_a_poor_sample_is_given_up_not_the_mode(seed: int) -> None:
     sampled = with_sample(rows, 1000)
     assert not sampled.can_direct(15)  # 1000 rows, but a few of them weigh more than the rest
     whitening = whiten(np.eye(5), state)
-    end, _ = maximize_by_sample(
-        sampled,
-        whitening,
-        mixture_of(state),
-        whitening.to_theta(state.w),
-        tol=1e-6,
-        observed=True,
-        exact=True,
-    )
+    end = end_of(sampled, state, tol=1e-6)
     assert end.gain <= 1e-6
     grad = derivatives_of_rows(rows, end.mixture, None, whitening).grad - end.theta
     assert grad @ end.precision.solve(grad) < 1e-4

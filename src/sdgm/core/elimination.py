@@ -17,9 +17,8 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.evidence import updated_pi, weight_covariance
 from sdgm.core.learning import class_shares, learn
-from sdgm.core.newton import MANY_STEPS
 from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.options import Options
+from sdgm.core.options import MANY_STEPS, Options
 from sdgm.core.precision import precision_cholesky, robust_precision_cholesky
 from sdgm.core.pruning import prune_components, relative_to_one_component
 from sdgm.core.rows import Rows

@@ -27,8 +27,6 @@ from sdgm.core.precision import (
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
 
-# steps where w is to reach its mode; it takes five to ten
-MANY_STEPS = 50
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30
 # coordinates up to which the observed information is formed although there are fewer rows

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+# steps where w is to reach its mode; it takes five to ten
+MANY_STEPS = 50
+
 
 class Preset(StrEnum):
     """The two ways through Algorithm 1."""
@@ -103,7 +106,7 @@ class Options:
     share_columns: bool = False
     solver: Solver = Solver.AUTO
     is_rough: bool = False
-    many_steps: int = 50
+    many_steps: int = MANY_STEPS
 
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when

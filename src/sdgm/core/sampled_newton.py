@@ -17,7 +17,6 @@ from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
 from sdgm.core.newton import (
-    MANY_STEPS,
     Place,
     System,
     maximize_over_w,
@@ -26,6 +25,7 @@ from sdgm.core.newton import (
     uphill,
 )
 from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.options import MANY_STEPS
 from sdgm.core.precision import DensePrecision
 from sdgm.core.rows import Rows, RowSource, S
 from sdgm.core.whitening import Whitening
