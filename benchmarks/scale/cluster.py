@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, judged, sizes_of
+from benchmarks.scale.model_of_cost import tasks_of_pass
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import DRAWN_ROWS, PROBLEMS, TEST, TRAIN, Gaussians
 from benchmarks.timing import rotated
@@ -173,8 +174,8 @@ def seconds_per_task(rows: Any) -> float:
     begin = perf_counter()
     for _ in range(TRIVIAL_PASSES):
         count_rows(rows)
-    n_tasks = 2 * len(rows.groups) - 1
-    return round_((perf_counter() - begin) / TRIVIAL_PASSES / n_tasks)
+    seconds = (perf_counter() - begin) / TRIVIAL_PASSES
+    return round_(seconds / tasks_of_pass(len(rows.groups)))
 
 
 def count_rows(rows: Any) -> int:

@@ -12,12 +12,12 @@ from scipy.optimize import nnls
 
 from benchmarks.records import Record
 from benchmarks.scale.cost import work
+from sdgm.dask import ADDED, GROUP_ROWS
 
 # the fit on paper
 ROWS, INPUTS, CORES = 10**9, 100, 100
 # weights of each of four components that are left, and passes: as in the fits that were measured
 LEFT = (25, 100, 250)
-GROUP_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,12 @@ def bytes_per_row(inputs: int) -> int:
 def groups(rows: int) -> int:
     """Sums that Dask adds up in a pass."""
     return -(-rows // GROUP_ROWS)
+
+
+def tasks_of_pass(n_groups: int) -> int:
+    """Tasks by which Dask sums so many groups of rows: one for each, and the sums of sums."""
+    n_tasks = n_groups
+    while n_groups > 1:
+        n_groups = -(-n_groups // ADDED)
+        n_tasks += n_groups
+    return n_tasks

@@ -15,6 +15,7 @@ from benchmarks.scale.model_of_cost import (
     Cost,
     bytes_per_row,
     groups,
+    tasks_of_pass,
 )
 from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, OBSERVED
 from benchmarks.scale.tables import found, header, row
@@ -129,7 +130,7 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
     gradients = max(n_passes(r, GRADIENTS) for r in many)
     curvatures = max(n_passes(r, DERIVATIVES) for r in many)
     tasks = [r["task_seconds"] for r in on_dask if r.get("task_seconds")]
-    n_tasks = 2 * groups(ROWS) - 1
+    n_tasks = tasks_of_pass(groups(ROWS))
     overhead = n_tasks * median(tasks) if tasks else 0.0
     lines = [
         f"### 10⁹ rows of {INPUTS} inputs on {CORES} cores, on paper",

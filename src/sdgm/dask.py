@@ -24,7 +24,7 @@ import sdgm.estimators.primal as primal
 from sdgm._dask_inputs import as_array, as_numbers, as_rows, label_weights, names_of
 from sdgm._typing import FloatArray
 from sdgm.core.reduction import of_mapped
-from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total
+from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors
@@ -35,6 +35,8 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 # bytes of an array that is got from the system by itself, and that are kept when freed
 LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
+# totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
+ADDED = 8
 
 
 @dataclass(frozen=True)
@@ -70,15 +72,18 @@ class DaskRows:
         """The same rows in other coordinates, a function of the inputs."""
         return replace(self, to_Z=to_Z, width=width)
 
+    def unmapped(self) -> DaskRows:
+        """The same rows, with inputs in place of Z."""
+        return replace(self, to_Z=None, width=1)
+
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         of_group = dask.delayed(total_of_group, pure=False)
-        added = dask.delayed(sum_of_two, pure=False)
+        added = dask.delayed(sum_of_some, pure=False)
         width = max(width, self.width)
         totals = [of_group(group, self.to_Z, statistic, width) for group in self.groups]
-        while len(totals) > 1:  # as `tree_sum` does
-            pairs = [added(*totals[i : i + 2]) for i in range(0, len(totals) - 1, 2)]
-            totals = pairs + totals[2 * len(pairs) :]
+        while len(totals) > 1:
+            totals = [added(*totals[i : i + ADDED]) for i in range(0, len(totals), ADDED)]
         return dask.compute(totals[0])[0]
 
 
@@ -117,9 +122,9 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY) and mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
 
 
-def sum_of_two(a: S, b: S) -> S:
-    """Their sum."""
-    return a + b
+def sum_of_some(*totals: S) -> S:
+    """Their sum, on a worker; sums of these come to the sum of all, in the same order."""
+    return tree_sum(totals)
 
 
 def group_of_rows(

@@ -262,7 +262,9 @@ def mean_change_of_r(rows: RowSource, before: Mixture, after: Mixture) -> float:
 
 def class_totals(rows: RowSource, n_classes: int) -> FloatArray:
     """Summed weights of the samples of each class: (C,)."""
-    return rows.total(lambda block: class_weights(block.y, block.s, n_classes), n_classes)
+    return rows.unmapped().total(
+        lambda block: class_weights(block.y, block.s, n_classes), n_classes
+    )
 
 
 def class_weights(y: LabelArray, s: FloatArray, n_classes: int = 0) -> FloatArray:

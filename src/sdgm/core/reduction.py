@@ -69,6 +69,10 @@ class BlockedRows:
         """The same rows in other coordinates, a function of what is read, made when wanted."""
         return replace(self, to_Z=to_Z, width=width)
 
+    def unmapped(self) -> BlockedRows:
+        """The same rows as they are read."""
+        return replace(self, to_Z=None, width=1)
+
     def repeated(self, times: float) -> BlockedRows:
         """The same rows, each so many times."""
         read = self.read

@@ -59,6 +59,10 @@ class RowSource(Protocol):
         """The same rows without the responsibilities of the start."""
         ...
 
+    def unmapped(self) -> RowSource:
+        """The same rows, for sums that do not look at Z: with whatever takes no work to make."""
+        ...
+
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         ...
@@ -126,6 +130,10 @@ class Rows:
     def started(self) -> Rows:
         """The same rows without the responsibilities of the start."""
         return self if self.r0 is None else replace(self, r0=None)
+
+    def unmapped(self) -> Rows:
+        """The same rows, whose coordinates are there."""
+        return self
 
 
 def block_size(width: int) -> int:

@@ -67,6 +67,10 @@ class RowsWithSample:
         """The same rows, which carry no start."""
         return self
 
+    def unmapped(self) -> RowSource:
+        """All rows, for sums that do not look at their coordinates."""
+        return self.rows.unmapped()
+
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         return self.rows.total(statistic, width)

@@ -29,10 +29,11 @@ from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT
 
 # multiplications of all passes of the outer loop together, and passes, least and most: with
-# millions of rows the weights hardly depend on the precisions; and most where more rows follow
+# millions of rows the weights hardly depend on the precisions
 PASSED_WORK = 4.5e10
 LEAST_PASSES, MOST_PASSES = 2, 30
-MIDDLE_PASSES = 8
+# passes where more rows follow, and Newton's steps in each
+MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
 # multiplications of one pass from which on few are made, and steps to the mode then
 HEAVY_WORK = 5e10
 FEW_STEPS = 10
@@ -269,26 +270,33 @@ def polished(
     )
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
-    is_heavy = work_with_more(len(table), state, columns) > HEAVY_WORK
-    if is_heavy:  # then as far as a few steps and the passes below take them
+    is_rough = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
+    if is_rough:  # then as far as a few steps and the passes below take them
         to_mode = replace(to_mode, many_steps=FEW_STEPS)
-    for _ in range(admissions if state.n_weights else 0):
-        if sample is None:
-            state = rows.learn(state, to_mode).state
+
+    def climbed(state: State, otherwise: State) -> State:
+        try:
+            return rows.learn(state, to_mode).state
+        except NumericalTrouble:
+            return otherwise
+
+    if state.n_weights == 0:
+        admissions = 0
+    if sample is None and admissions:
+        state = climbed(state, state)
+    for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
+        if sample is None and larger is not state and (left or not is_rough):
+            larger = climbed(larger, otherwise=state)
         if larger is state:
             break
-        if sample is not None or is_heavy:
-            state = larger
-            continue
-        try:
-            state = rows.learn(larger, to_mode).state
-        except NumericalTrouble:
-            break
+        state = larger
     most = passes_for(len(table), state, is_last=is_last)
     passes = replace(options, max_iter=min(options.max_iter, most))
+    if not is_last:
+        passes = replace(passes, max_newton=min(options.max_newton, MIDDLE_NEWTON))
     result = rows.learn(state, passes, callback)
-    if result.stop is Stop.MAX_ITER:
+    if result.stop is Stop.MAX_ITER and is_last:
         result = replace(result, state=rows.learn(result.state, to_mode).state)
     end = result.state
     scale = rows.norm[end.column]
