@@ -82,6 +82,15 @@ def row(data: str, head: str, cells: Sequence[Record]) -> Row:
     return Row(data, head, tuple(cells), mean, standard_error)
 
 
+def is_reduced(rows: Sequence[Row]) -> bool:
+    """Whether a problem was trained with fewer images or epochs than it is meant to be."""
+    return any(
+        cell["train_size"] is not None or cell["epochs"] < PROBLEMS[each.data].epochs
+        for each in rows
+        for cell in each.cells
+    )
+
+
 def write_page(
     stem: Path, records: Sequence[Record], *, quick: bool = False, seconds: float = 0.0
 ) -> list[Path]:
@@ -128,9 +137,9 @@ included; not zero: those that evaluation uses; pruned: in two stages, weights b
 components by their responsibility for training images.
 Compact: the file of the head with what was pruned really gone. Paper's numbers in parentheses;
 the paper gives one run and no NLL. Normalised mean: of the ratio to SDGM's error, over those of the
-paper's data sets that stand here, ours and the paper's alike; the paper's last column is over all
-six. Seconds per epoch of training: by the clock, which includes waiting for other work on the
-machine, and of processor time."""
+paper's data sets that stand here and were trained in full, ours and the paper's alike; the paper's
+last column is over all six. Seconds per epoch of training: by the clock, which includes waiting for
+other work on the machine, and of processor time."""
 
 
 def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
@@ -156,7 +165,9 @@ def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
 
 def summary(table: dict[str, list[Row]]) -> Iterator[str]:
     """Errors of all heads on all problems, and the normalised means."""
-    yield f"| error %, ours (paper) | {' | '.join(map(title, table))} | normalised mean |"
+    reduced = {data for data, rows in table.items() if is_reduced(rows)}
+    titles = [f"{title(data)}{', **reduced**' * (data in reduced)}" for data in table]
+    yield f"| error %, ours (paper) | {' | '.join(titles)} | normalised mean |"
     yield "|---" * (len(table) + 2) + "|"
     errors = {
         head: {
@@ -175,7 +186,8 @@ def summary(table: dict[str, list[Row]]) -> Iterator[str]:
             printed = TABLE2.get(PROBLEMS[data].published or "", {}).get(head)
             beside = "" if printed is None else f" ({printed:.2f})"
             cells.append(f"{ours[data]:.2f}{beside}" if data in ours else beside.strip())
-        cells.append(normalized(ours, errors[PRIMARY], head))
+        whole = {data: error for data, error in ours.items() if data not in reduced}
+        cells.append(normalized(whole, errors[PRIMARY], head))
         yield f"| {' | '.join(cells)} |"
     yield ""
 
@@ -245,6 +257,11 @@ def section(data: str, rows: Sequence[Row]) -> Iterator[str]:
         f"{trained}, batches of {batch_size(data)}, {first['n_test']:,} test images; network with "
         f"{first['net_weights']:,} weights without its head{note}.\n"
     )
+    if is_reduced(rows):
+        yield (
+            f"**Reduced**: {PROBLEMS[data].epochs} epochs with all images at hand are meant. These "
+            "numbers show that it runs and where it begins, not what the heads are worth.\n"
+        )
     yield f"| head | seeds | {' | '.join(COLUMNS)} |"
     yield "|---" * (len(COLUMNS) + 2) + "|"
     for each in rows:
