@@ -270,8 +270,8 @@ def polished(
     )
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1)
-    is_rough = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
-    if is_rough:  # then as far as a few steps and the passes below take them
+    in_few_steps = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
+    if in_few_steps:  # as far as these and the passes below take them
         to_mode = replace(to_mode, many_steps=FEW_STEPS)
 
     def climbed(state: State, otherwise: State) -> State:
@@ -286,7 +286,7 @@ def polished(
         state = climbed(state, state)
     for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
-        if sample is None and larger is not state and (left or not is_rough):
+        if sample is None and larger is not state and (left or not in_few_steps):
             larger = climbed(larger, otherwise=state)
         if larger is state:
             break
