@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from scipy.special import erfc
+from scipy.stats import false_discovery_control
+
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import Monomials
 from sdgm.core.learning import Result, laplace_covariance, shares
 from sdgm.core.objective import Mixture, block_posteriors, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
-from sdgm.core.pruning import evidence_of_weight
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.sampled_newton import RowsWithSample
@@ -37,8 +39,8 @@ MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
 # multiplications of one pass from which on few are made, and steps to the mode then
 HEAVY_WORK = 5e10
 FEW_STEPS = 10
-# log evidence that a column must add, by itself, to come back
-ADMISSION = 2.0
+# bound on the share of noise among the columns that come back; far from tight, as the test is strict
+FALSE_SHARE = 0.9
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
 # curvature of a weight, in units of its column's norm, that counts as none
@@ -163,7 +165,8 @@ class AllRows:
 
         Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
         zero, the evidence grows if ``Q^2 > S``. S is taken without the other weights, which makes
-        the test strict.
+        the test strict. A third of columns that are noise would pass it; so they must be more than
+        noise explains, by the rule of Benjamini and Hochberg.
         """
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
@@ -180,11 +183,12 @@ class AllRows:
         S = np.maximum(S, SMALLEST_CURVATURE)
         ratio = Q**2 / S
         ratio[state.component, state.column] = 0.0  # there already
-        gain = evidence_of_weight(ratio)
         # those that add most, if many: they say the same as others, and will be tested again
         most = max(state.n_weights, FEW_COLUMNS)
-        best = np.argsort(-gain, axis=None, kind="stable")[:most]
-        k, h = np.unravel_index(best[gain.flat[best] > ADMISSION], gain.shape)
+        best = np.argsort(-ratio, axis=None, kind="stable")[:most]
+        false_share = false_discovery_control(erfc(np.sqrt(0.5 * ratio)), axis=None)
+        passes = (ratio > 1.0) & (false_share <= FALSE_SHARE)
+        k, h = np.unravel_index(best[passes.flat[best]], ratio.shape)
         if len(k) == 0:
             return state
         # a weak prior: those that share their work with others will be larger than by themselves
