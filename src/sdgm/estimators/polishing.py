@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-
 from scipy.special import erfc
 from scipy.stats import false_discovery_control
 
@@ -39,7 +38,7 @@ MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
 # multiplications of one pass from which on few are made, and steps to the mode then
 HEAVY_WORK = 5e10
 FEW_STEPS = 10
-# bound on the share of noise among the columns that come back; far from tight, as the test is strict
+# bound on the share of noise among the columns that come back, far from tight: the test is strict
 FALSE_SHARE = 0.9
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
