@@ -17,7 +17,7 @@ from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows
 from sdgm.core.state import State
 from sdgm.estimators import large, many_rows
-from sdgm.estimators.polishing import AllRows, ModelColumns
+from sdgm.estimators.polishing import AllRows, ModelColumns, adds_to_evidence
 
 N, D = 4000, 3
 
@@ -68,6 +68,19 @@ def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
     old = np.isin(larger.column, [0, 1]) & (larger.component == 1)
     np.testing.assert_array_equal(larger.w[old], state.state.w)
     assert (np.diff(larger.component) >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_columns_come_back_unless_they_are_noise(seed: int) -> None:
+    ratio = np.random.default_rng(seed).normal(size=3000) ** 2
+    assert (ratio > 1.0).mean() > 0.3
+    assert adds_to_evidence(ratio).mean() < 0.03
+    ratio[::2] *= 4.0  # every second says something
+    np.testing.assert_array_equal(adds_to_evidence(ratio), ratio > 1.0)
+
+
+def test_no_column_is_left_to_come_back() -> None:
+    assert len(adds_to_evidence(np.empty(0))) == 0
 
 
 def test_nothing_comes_back_where_all_is_there() -> None:

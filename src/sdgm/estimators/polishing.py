@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import erfc
 from scipy.stats import false_discovery_control
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.features import Monomials
 from sdgm.core.learning import Result, laplace_covariance, shares
 from sdgm.core.objective import Mixture, block_posteriors, class_totals
@@ -164,8 +164,7 @@ class AllRows:
 
         Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
         zero, the evidence grows if ``Q^2 > S``. S is taken without the other weights, which makes
-        the test strict. A third of columns that are noise would pass it; so they must be more than
-        noise explains, by the rule of Benjamini and Hochberg.
+        the test strict.
         """
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
@@ -180,14 +179,14 @@ class AllRows:
         Q, S = rows.total(of_block, len(V)) / np.array([self.norm, self.norm**2])[:, None]
         # rows that are surely wrong have no curvature; a weight for them alone could be anything
         S = np.maximum(S, SMALLEST_CURVATURE)
-        ratio = Q**2 / S
-        ratio[state.component, state.column] = 0.0  # there already
+        is_new = np.ones(Q.shape, dtype=bool)
+        is_new[state.component, state.column] = False
+        k, h = np.nonzero(is_new)
+        ratio = (Q**2 / S)[k, h]
         # those that add most, if many: they say the same as others, and will be tested again
-        most = max(state.n_weights, FEW_COLUMNS)
-        best = np.argsort(-ratio, axis=None, kind="stable")[:most]
-        false_share = false_discovery_control(erfc(np.sqrt(0.5 * ratio)), axis=None)
-        passes = (ratio > 1.0) & (false_share <= FALSE_SHARE)
-        k, h = np.unravel_index(best[passes.flat[best]], ratio.shape)
+        best = np.argsort(-ratio, kind="stable")[: max(state.n_weights, FEW_COLUMNS)]
+        best = best[adds_to_evidence(ratio)[best]]
+        k, h = k[best], h[best]
         if len(k) == 0:
             return state
         # a weak prior: those that share their work with others will be larger than by themselves
@@ -202,6 +201,18 @@ class AllRows:
             column=column[order],
             component=component[order],
         )
+
+
+def adds_to_evidence(ratio: FloatArray) -> BoolArray:
+    """Marks columns with ``Q^2 > S``, if there are more of them than noise explains.
+
+    Of columns that are noise, whose ratios are squares of normal numbers, a third would pass. So
+    the rule of Benjamini and Hochberg bounds the share of these among those that are marked.
+    """
+    if len(ratio) == 0:
+        return ratio > 1.0
+    share_of_noise = false_discovery_control(erfc(np.sqrt(0.5 * ratio)))
+    return (ratio > 1.0) & (share_of_noise <= FALSE_SHARE)
 
 
 def root_mean_squares(rows: RowSource) -> FloatArray:
