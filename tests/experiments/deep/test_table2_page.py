@@ -89,7 +89,7 @@ def test_a_problem_trained_with_less_is_named_so_and_stays_out_of_the_normalised
     cells = [cell(head=head, error=0.01) for head in ("sdgm", "softmax")]
     cells += [cell("cifar10", "softmax", error=0.9, **less), cell("cifar10", "sdgm", **less)]
     text = page_of(cells, tmp_path)
-    assert "| MNIST, D = 2 | CIFAR-10, **reduced** | normalised mean |" in text
+    assert "| MNIST, D = 2 | CIFAR-10, reduced | normalised mean |" in text
     assert "| Softmax | 1.00 (3.19) | 90.00 (11.07) | 1.00 (1.76) |" in text
     assert text.count("**Reduced**: 40 epochs with all images at hand are meant") == 1
 

@@ -106,8 +106,8 @@ PROBLEMS = {
         flip=True,
         training=DENSE_TRAINING,
         published="cifar10",
-        note="two fifths of the training images; diagonal covariances; images shifted by up to 4 "
-        "pixels and mirrored at random",
+        note="two fifths of the training images are at hand; diagonal covariances; "
+        "images shifted by up to 4 pixels and mirrored at random",
     ),
     "cifar100": Problem(
         title="CIFAR-100",
@@ -120,8 +120,8 @@ PROBLEMS = {
         flip=True,
         training=DENSE_TRAINING,
         published="cifar100",
-        note="a fifth of the training images; diagonal covariances; images shifted by up to 4 "
-        "pixels and mirrored at random",
+        note="a fifth of the training images is at hand; diagonal covariances; "
+        "images shifted by up to 4 pixels and mirrored at random",
     ),
     "imagenet": Problem(
         title="ImageNet",

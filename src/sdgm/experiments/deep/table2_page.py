@@ -166,8 +166,8 @@ def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
 def summary(table: dict[str, list[Row]]) -> Iterator[str]:
     """Errors of all heads on all problems, and the normalised means."""
     reduced = {data for data, rows in table.items() if is_reduced(rows)}
-    titles = [f"{title(data)}{', **reduced**' * (data in reduced)}" for data in table]
-    yield f"| error %, ours (paper) | {' | '.join(titles)} | normalised mean |"
+    titles = " | ".join(heading(data, rows) for data, rows in table.items())
+    yield f"| error %, ours (paper) | {titles} | normalised mean |"
     yield "|---" * (len(table) + 2) + "|"
     errors = {
         head: {
@@ -226,7 +226,7 @@ def verdicts(table: dict[str, list[Row]]) -> Iterator[str]:
         removed = 100.0 * (1.0 - ours.mean["pruned"] / ours.mean["head weights"])
         around = "" if math.isnan(spread) else f" ± {spread:.2f}"
         yield (
-            f"| {title(data)} | {difference:+.2f}{around} | {ratio:.2f} | {removed:.0f} | "
+            f"| {heading(data, rows)} | {difference:+.2f}{around} | {ratio:.2f} | {removed:.0f} | "
             f"{verdict(difference, spread)} |"
         )
     yield ""
@@ -246,13 +246,18 @@ def title(data: str) -> str:
     return PROBLEMS[data].title
 
 
+def heading(data: str, rows: Sequence[Row]) -> str:
+    """Of a problem as it was trained."""
+    return f"{title(data)}, reduced" if is_reduced(rows) else title(data)
+
+
 def section(data: str, rows: Sequence[Row]) -> Iterator[str]:
     """All columns of one problem, and its learning curves."""
     first = rows[0].cells[0]
     sizes = sorted({(cell["n_train"], cell["epochs"]) for each in rows for cell in each.cells})
     trained = ", ".join(f"{n:,} training images, {epochs} epochs" for n, epochs in sizes)
     note = f"; {PROBLEMS[data].note}" if PROBLEMS[data].note else ""
-    yield f"## {title(data)}\n"
+    yield f"## {heading(data, rows)}\n"
     yield (
         f"{trained}, batches of {batch_size(data)}, {first['n_test']:,} test images; network with "
         f"{first['net_weights']:,} weights without its head{note}.\n"
