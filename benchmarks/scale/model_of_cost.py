@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 
 from benchmarks.records import Record
 from benchmarks.scale.cost import work
-from sdgm.dask import ADDED, GROUP_ROWS
 
 # the fit on paper
 ROWS, INPUTS, CORES = 10**9, 100, 100
@@ -68,11 +67,15 @@ def bytes_per_row(inputs: int) -> int:
 
 def groups(rows: int) -> int:
     """Sums that Dask adds up in a pass."""
+    from sdgm.dask import GROUP_ROWS
+
     return -(-rows // GROUP_ROWS)
 
 
 def tasks_of_pass(n_groups: int) -> int:
     """Tasks by which Dask sums so many groups of rows: one for each, and the sums of sums."""
+    from sdgm.dask import ADDED
+
     n_tasks = n_groups
     while n_groups > 1:
         n_groups = -(-n_groups // ADDED)

@@ -36,7 +36,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 # totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
-ADDED = 8
+ADDED = 4
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core import reduction
 from sdgm.core import rows as rows_module
+from sdgm.core.objective import class_totals
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows, tree_sum
+from sdgm.core.sampled_newton import RowsWithSample
 
 
 def random_rows(N: int, seed: int = 0, *, start: bool = False) -> Rows:
@@ -105,3 +107,28 @@ def test_lists_are_put_one_after_the_other() -> None:
     rows = random_rows(100)
     parts = BlockedRows.of(rows, n_threads=3).total(lambda block: block.y.tolist(), width=1)
     assert parts == rows.y.tolist() == reduce(add, [[y] for y in rows.y.tolist()])
+
+
+@pytest.mark.parametrize("n", range(1, 140))
+def test_sums_of_sums_are_added_in_the_same_order(n: int) -> None:
+    every = [f"({i})" for i in range(n)]
+
+    class Order(str):
+        def __add__(self, other: str) -> Order:
+            return Order(f"[{self}{other}]")
+
+    totals = [Order(each) for each in every]
+    while len(totals) > 1:
+        totals = [tree_sum(totals[i : i + 4]) for i in range(0, len(totals), 4)]
+    assert totals[0] == tree_sum(Order(each) for each in every)
+
+
+def test_class_totals_make_no_coordinates() -> None:
+    def fails(X: FloatArray) -> FloatArray:
+        raise AssertionError
+
+    rows = random_rows(40)
+    mapped = BlockedRows.of(rows).mapped(fails, 3)
+    expected = np.bincount(rows.y, rows.s, minlength=3)
+    for source in (mapped, RowsWithSample(mapped, mapped)):
+        np.testing.assert_allclose(class_totals(source, 3), expected, rtol=1e-14)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,10 @@ from sklearn.datasets import make_moons
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core import sampled_newton
+from sdgm.core.learning import Result
+from sdgm.core.options import FAST
+from sdgm.core.precision import NumericalTrouble
+from sdgm.core.state import State, Stop
 from sdgm.estimators import journal as journal_module
 from sdgm.estimators import many_rows
 from sdgm.estimators.journal import Journal
@@ -253,3 +258,35 @@ def test_long_arrays_among_the_settings_are_looked_at_in_full() -> None:
         journal_module.fingerprint(SDGMClassifier(init=each), X, y, None) for each in (start, other)
     }
     assert len(marks) == 2
+
+
+def test_trouble_that_was_overcome_is_met_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, first_of = np.ones(1), np.zeros(1, dtype=int)
+    state = State(one, one, first_of, first_of, one, first_of)
+    done = Result(state, [], Stop.EMPTY)
+    began: list[int] = []
+
+    def learn(*arguments: Any, **options: Any) -> Result:
+        began.append(1)
+        if len(began) == 2:
+            raise NumericalTrouble("whatever was added")
+        return done
+
+    monkeypatch.setattr(journal_module, "learn", learn)
+
+    def outcomes(journal: Journal, n_runs: int) -> list[str]:
+        found = []
+        for _ in range(n_runs):
+            try:
+                found.append(journal.learn(None, None, state, FAST, None, False).stop.value)
+            except NumericalTrouble:
+                found.append("trouble")
+        return found
+
+    path = tmp_path / "fit.checkpoint"
+    first = outcomes(Journal(path, "mark"), 3)
+    assert first == [Stop.EMPTY.value, "trouble", Stop.EMPTY.value]
+    assert outcomes(Journal.opened(path, "mark"), 3) == first
+    assert len(began) == 3  # nothing is learned twice

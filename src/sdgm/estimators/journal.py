@@ -31,6 +31,7 @@ from sdgm._typing import FloatArray
 from sdgm.atomic import replacing
 from sdgm.core.learning import Result, learn
 from sdgm.core.options import Options
+from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import RowSource
 from sdgm.core.state import Record, State, Stop
 
@@ -86,7 +87,7 @@ class Journal:
         """`learn`, from where the file left it."""
         self.n_runs += 1
         if self.n_runs <= len(self.finished):
-            return self.finished[self.n_runs - 1]
+            return replayed(self.finished[self.n_runs - 1])
         earlier = self.current.records if self.current is not None else []
         if self.current is not None:
             state = self.current.state
@@ -104,7 +105,12 @@ class Journal:
             last = record
             return callback(record) if callback is not None else None
 
-        result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
+        try:
+            result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
+        except NumericalTrouble:  # whoever learns may know what else to do
+            self.finished.append(Result(state, [], Stop.NUMERICAL))
+            self.try_to_write()
+            raise
         if result.stop is not Stop.INTERRUPTED:
             self.finished.append(result)
             self.current = None
@@ -176,6 +182,13 @@ class Journal:
         ]
         current = runs[len(stops)] if len(runs) > len(stops) else None
         return cls(path, fingerprint, about["seeds"], finished, current)
+
+
+def replayed(run: Result) -> Result:
+    """A run that has ended: its result again, or the trouble that it had before its first pass."""
+    if run.stop is Stop.NUMERICAL and not run.records:
+        raise NumericalTrouble("learning could not begin, as before the checkpoint was written.")
+    return run
 
 
 class OtherFit(Exception):

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import erfc
-from scipy.stats import false_discovery_control
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.features import Monomials
@@ -22,6 +20,7 @@ from sdgm.core.learning import Result, laplace_covariance, shares
 from sdgm.core.objective import Mixture, block_posteriors, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
+from sdgm.core.pruning import evidence_of_weight
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.sampled_newton import RowsWithSample
@@ -35,11 +34,16 @@ PASSED_WORK = 4.5e10
 LEAST_PASSES, MOST_PASSES = 2, 30
 # passes where more rows follow, and Newton's steps in each
 MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
-# multiplications of one pass from which on few are made, and steps to the mode then
+# multiplications of one pass from which on few are made; steps to the mode then, and where more
+# rows follow
 HEAVY_WORK = 5e10
 FEW_STEPS = 10
-# bound on the share of noise among the columns that come back, far from tight: the test is strict
-FALSE_SHARE = 0.9
+# log evidence that a column must add, by itself, to come back, unless most columns matter: these
+# add little each, and much together
+ADMISSION = 2.0
+# share of columns that add to the evidence although they are noise, and standard deviations by
+# which there must be more
+BY_CHANCE, CLEARLY = 0.3173, 5.0
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
 # curvature of a weight, in units of its column's norm, that counts as none
@@ -204,15 +208,18 @@ class AllRows:
 
 
 def adds_to_evidence(ratio: FloatArray) -> BoolArray:
-    """Marks columns with ``Q^2 > S``, if there are more of them than noise explains.
+    """Marks columns that add to the evidence, or, where few do, those that add much.
 
-    Of columns that are noise, whose ratios are squares of normal numbers, a third would pass. So
-    the rule of Benjamini and Hochberg bounds the share of these among those that are marked.
+    Parameters
+    ----------
+    ratio : (n,) array
+        ``Q^2 / S`` of each; for columns that are noise, squares of normal numbers at most.
     """
-    if len(ratio) == 0:
-        return ratio > 1.0
-    share_of_noise = false_discovery_control(erfc(np.sqrt(0.5 * ratio)))
-    return (ratio > 1.0) & (share_of_noise <= FALSE_SHARE)
+    gain = evidence_of_weight(ratio)
+    n_independent = max(0.5 * len(ratio), 1.0)  # what one of two components gains the other loses
+    deviation = np.sqrt(BY_CHANCE * (1.0 - BY_CHANCE) / n_independent)
+    many = np.count_nonzero(gain) > len(ratio) * (BY_CHANCE + CLEARLY * deviation)
+    return gain > (0.0 if many else ADMISSION)
 
 
 def root_mean_squares(rows: RowSource) -> FloatArray:
@@ -311,7 +318,7 @@ def polished(
         passes = replace(passes, max_newton=min(options.max_newton, MIDDLE_NEWTON))
     result = rows.learn(state, passes, callback)
     if result.stop is Stop.MAX_ITER and is_last:
-        result = replace(result, state=rows.learn(result.state, to_mode).state)
+        result = replace(result, state=climbed(result.state, otherwise=result.state))
     end = result.state
     scale = rows.norm[end.column]
     covariance = rows.covariance(end) if 0 < end.n_weights <= max_covariance else None
