@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
+from sdgm.core import sampled_newton
 from sdgm.core.learning import learn, settle_r_and_w
 from sdgm.core.newton import System
 from sdgm.core.objective import Mixture, derivatives_of_rows
@@ -22,6 +23,7 @@ from sdgm.core.sampled_newton import (
     RowsWithSample,
     corrected_direction,
     maximize_by_sample,
+    saddle_free_cholesky,
 )
 from sdgm.core.state import State
 from sdgm.core.whitening import whiten
@@ -123,6 +125,33 @@ def test_a_poor_sample_is_given_up_not_the_mode(seed: int) -> None:
     assert end.gain <= 1e-6
     grad = derivatives_of_rows(rows, end.mixture, None, whitening).grad - end.theta
     assert grad @ end.precision.solve(grad) < 1e-4
+
+
+def test_with_many_weights_the_steps_end_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, state = rows_of(0), state_of(0)
+    monkeypatch.setattr(sampled_newton, "STEPS", 1)
+    sampled = with_sample(rows, 1000)
+    to_the_mode = end_of(sampled, state, tol=1e-9)
+    monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
+    on_the_way = end_of(sampled, state, tol=1e-9)
+    assert to_the_mode.gain <= 1e-9 < on_the_way.gain
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000))
+def test_a_saddle_is_left_as_fast_as_a_mode_is_reached(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6))
+    complete = A @ A.T + np.eye(6)
+    L = np.linalg.cholesky(complete)
+    vectors = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    size = np.array([0.9, 0.5, 0.1, -0.1, -0.5, 0.001])
+    missing = complete - L @ (vectors * size) @ vectors.T @ L.T
+    factor = saddle_free_cholesky(L, missing)
+    assert factor is not None
+    steps = np.maximum(np.abs(size), sampled_newton.FLATTEST)
+    expected = L @ (vectors * steps) @ vectors.T @ L.T
+    np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_a_sample_of_all_rows_takes_about_as_many_steps_as_newton() -> None:

@@ -17,7 +17,7 @@ from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows
 from sdgm.core.state import State
 from sdgm.estimators import large, many_rows
-from sdgm.estimators.polishing import AllRows, ModelColumns, adds_to_evidence
+from sdgm.estimators.polishing import AllRows, ModelColumns
 
 N, D = 4000, 3
 
@@ -68,23 +68,6 @@ def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
     old = np.isin(larger.column, [0, 1]) & (larger.component == 1)
     np.testing.assert_array_equal(larger.w[old], state.state.w)
     assert (np.diff(larger.component) >= 0).all()
-
-
-@pytest.mark.parametrize("n", [30, 200, 3000])
-def test_noise_does_not_come_back_and_many_weak_columns_do(n: int) -> None:
-    shares = []
-    for seed in range(200):
-        noise = np.random.default_rng(seed).normal(size=n) ** 2
-        shares.append(adds_to_evidence(np.repeat(noise, 2)).mean())  # as two components have them
-    assert np.mean(shares) < 0.015
-    assert np.mean(noise > 1.0) > 0.1
-    if n > 30:
-        weak = 4.0 * noise
-        np.testing.assert_array_equal(adds_to_evidence(weak), weak > 1.0)
-
-
-def test_no_column_is_left_to_come_back() -> None:
-    assert len(adds_to_evidence(np.empty(0))) == 0
 
 
 def test_nothing_comes_back_where_all_is_there() -> None:

@@ -34,10 +34,16 @@ from sdgm.core.whitening import Whitening
 ENOUGH_ROWS = 64
 # steps after which the sample is given up; five to ten are usual
 STEPS = 25
+# coordinates from which on it is not if it led to a part of the gain there was: Newton's own steps
+# take too long, and the next pass goes on
+MANY_COORDINATES = 256
+COMES_CLOSER = 0.5
 # part of the tolerated gain to end with: it is known about, by the information of the sample
 CLOSER = 0.1
 # part of the gain, from one step to the next, up to which the information is still good enough
 SHRINKS = 0.1
+# part of the complete information that counts as flat where the observed one has no sign
+FLATTEST = 0.02
 # steps whose gradients correct the directions of later ones
 KEPT_CHANGES = 10
 # part of the product of their lengths by which a step and the change of the gradient must agree
@@ -98,6 +104,8 @@ def maximize_by_sample(
 ) -> tuple[System, int]:
     """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
 
+    With many weights the way may end before, after a number of steps.
+
     Parameters
     ----------
     rows, whitening, mixture, theta, observed
@@ -125,8 +133,8 @@ def maximize_by_sample(
     place = at(mixture, theta)
     information, seen = information_at(place), list[Change]()
     here = system(place)
-    steps = 0
-    while steps < STEPS and here.gain > CLOSER * tol:
+    steps, first_gain, enough = 0, here.gain, CLOSER * tol
+    while steps < STEPS and here.gain > enough:
         steps += 1
         there = uphill(here, whitening, at, complete=False)
         if there is None:
@@ -135,14 +143,16 @@ def maximize_by_sample(
         if change.is_sound:
             seen = [*seen, change][-KEPT_CHANGES:]
         before, here, place = here.gain, system(there), there
-        if here.gain > max(SHRINKS * before, CLOSER * tol):
+        enough = CLOSER * tol if here.gain <= SHRINKS * before else tol  # along a ridge
+        if here.gain > max(SHRINKS * before, enough):
             information = information_at(place)
             here = system(place)
-    if exact and here.gain <= tol:
-        curvature = derivatives_of_rows(rows, place.mixture, None, whitening).curvature
-        precision = DensePrecision.from_curvature(curvature)
-        here = as_system(place, precision, precision.solve(place.grad))
-    if here.gain <= tol:
+    goes_on = len(theta) >= MANY_COORDINATES and here.gain <= COMES_CLOSER * first_gain
+    if here.gain <= tol or goes_on:
+        if exact:
+            curvature = derivatives_of_rows(rows, place.mixture, None, whitening).curvature
+            precision = DensePrecision.from_curvature(curvature)
+            here = as_system(place, precision, precision.solve(place.grad))
         return here, steps
     end, more = maximize_over_w(
         rows,
@@ -172,7 +182,7 @@ class SampleInformation:
     precision : DensePrecision
         With the complete information.
     observed : (m, m) array or None
-        Cholesky factor with the observed information, where that has one.
+        Cholesky factor with the observed information, made positive where it is not.
     """
 
     precision: DensePrecision
@@ -184,13 +194,41 @@ class SampleInformation:
     ) -> SampleInformation:
         """By a pass over the sample."""
         here = derivatives_of_rows(sample, mixture, None, whitening, missing=observed)
-        return cls(DensePrecision.from_curvature(here.curvature), observed_cholesky(here))
+        precision = DensePrecision.from_curvature(here.curvature)
+        factor = observed_cholesky(here)
+        if factor is None and here.missing is not None:
+            factor = saddle_free_cholesky(precision.cholesky, here.missing)
+        return cls(precision, factor)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """The inverse times b: (m,)."""
         if self.observed is None:
             return self.precision.solve(b)
         return lapack.dpotrs(self.observed, b, lower=1)[0]
+
+
+def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
+    """Cholesky factor of the observed information with positive eigenvalues, if there is one.
+
+    In units of the complete information they are one minus those of the missing one, and their
+    sizes are taken: a step then leaves a saddle as fast as it would come to a mode, where that
+    with the complete information, of the EM algorithm, hardly moves.
+
+    Parameters
+    ----------
+    cholesky : (m, m) array
+        Factor of the complete information, the prior's included, in the lower triangle.
+    missing : (m, m) array
+    """
+    L = np.tril(cholesky)
+    half, _ = lapack.dtrtrs(L, missing, lower=1)
+    relative, _ = lapack.dtrtrs(L, half.T, lower=1)
+    if not np.isfinite(relative).all():
+        return None
+    eigenvalues, vectors = np.linalg.eigh(relative)
+    root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
+    factor, info = lapack.dpotrf(root @ root.T, lower=1)
+    return factor if info == 0 else None
 
 
 class Change(NamedTuple):

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import Monomials
 from sdgm.core.learning import Result, laplace_covariance, shares
-from sdgm.core.objective import Mixture, block_posteriors, class_totals
+from sdgm.core.objective import Mixture, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
-from sdgm.core.pruning import evidence_of_weight
 from sdgm.core.reduction import BlockedRows
+from sdgm.core.returning import is_no_noise, quality_of_absent
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.sampled_newton import RowsWithSample
 from sdgm.core.state import Record, State, Stop
@@ -38,16 +38,8 @@ MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
 # rows follow
 HEAVY_WORK = 5e10
 FEW_STEPS = 10
-# log evidence that a column must add, by itself, to come back, unless most columns matter: these
-# add little each, and much together
-ADMISSION = 2.0
-# share of columns that add to the evidence although they are noise, and standard deviations by
-# which there must be more
-BY_CHANCE, CLEARLY = 0.3173, 5.0
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
-# curvature of a weight, in units of its column's norm, that counts as none
-SMALLEST_CURVATURE = 1e-8
 
 
 def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
@@ -164,32 +156,18 @@ class AllRows:
             return None
 
     def with_columns_back(self, state: State, options: Options) -> State:
-        """The state with weights that would each add to the evidence.
-
-        Tipping and Faul's test by one pass: with the gradient Q and the curvature S of a weight at
-        zero, the evidence grows if ``Q^2 > S``. S is taken without the other weights, which makes
-        the test strict.
-        """
+        """The state with weights that would each add to the evidence, noise hardly among them."""
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
         mixture = Mixture(V, np.log(state.pi), state.component_class)
-
-        def of_block(block: Rows) -> FloatArray:
-            P_cm, r, _ = block_posteriors(block, mixture, None)
-            curvature = block.weighted(P_cm * (1.0 - P_cm))
-            return np.stack([block.weighted(r - P_cm) @ block.Z, curvature @ block.Z**2])
-
         rows = mapped(self.table, self.columns)
-        Q, S = rows.total(of_block, len(V)) / np.array([self.norm, self.norm**2])[:, None]
-        # rows that are surely wrong have no curvature; a weight for them alone could be anything
-        S = np.maximum(S, SMALLEST_CURVATURE)
-        is_new = np.ones(Q.shape, dtype=bool)
-        is_new[state.component, state.column] = False
-        k, h = np.nonzero(is_new)
-        ratio = (Q**2 / S)[k, h]
+        sample = rows if self.sample is None else mapped(self.sample, self.columns)
+        ratio = quality_of_absent(rows, sample, mixture, state, self.norm)
+        k, h = np.nonzero(~np.isnan(ratio))
+        ratio = ratio[k, h]
         # those that add most, if many: they say the same as others, and will be tested again
         best = np.argsort(-ratio, kind="stable")[: max(state.n_weights, FEW_COLUMNS)]
-        best = best[adds_to_evidence(ratio)[best]]
+        best = best[is_no_noise(ratio)[best]]
         k, h = k[best], h[best]
         if len(k) == 0:
             return state
@@ -205,21 +183,6 @@ class AllRows:
             column=column[order],
             component=component[order],
         )
-
-
-def adds_to_evidence(ratio: FloatArray) -> BoolArray:
-    """Marks columns that add to the evidence, or, where few do, those that add much.
-
-    Parameters
-    ----------
-    ratio : (n,) array
-        ``Q^2 / S`` of each; for columns that are noise, squares of normal numbers at most.
-    """
-    gain = evidence_of_weight(ratio)
-    n_independent = max(0.5 * len(ratio), 1.0)  # what one of two components gains the other loses
-    deviation = np.sqrt(BY_CHANCE * (1.0 - BY_CHANCE) / n_independent)
-    many = np.count_nonzero(gain) > len(ratio) * (BY_CHANCE + CLEARLY * deviation)
-    return gain > (0.0 if many else ADMISSION)
 
 
 def root_mean_squares(rows: RowSource) -> FloatArray:

@@ -1,0 +1,152 @@
+"""Claims about weights that a model does without and that would add to its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from sdgm._typing import FloatArray
+from sdgm.core import returning
+from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.reduction import BlockedRows
+from sdgm.core.returning import is_no_noise, quality_of_absent
+from sdgm.core.rows import Rows
+from sdgm.core.state import State
+from sdgm.core.whitening import whiten
+
+N, P = 200, 4
+
+
+def rows_of(seed: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    Z = np.asfortranarray(rng.normal(size=(N, P)))
+    Z[:, 0] = 1.0
+    return Rows(Z, rng.integers(2, size=N), rng.uniform(0.5, 2.0, N))
+
+
+def state_of(seed: int, n_weights: int) -> State:
+    """Three components, two of them of the first class."""
+    rng = np.random.default_rng(seed + 1)
+    there = np.sort(rng.choice(3 * P, n_weights, replace=False))
+    return State(
+        w=rng.normal(size=n_weights),
+        alpha=rng.uniform(0.1, 10.0, n_weights),
+        component=there // P,
+        column=there % P,
+        pi=np.array([0.3, 0.2, 0.5]),
+        component_class=np.array([0, 0, 1]),
+    )
+
+
+def mixture_of(state: State, norm: FloatArray) -> Mixture:
+    V = np.zeros((P, 3))
+    V[state.column, state.component] = state.w / norm[state.column]
+    return Mixture(V, np.log(state.pi), state.component_class)
+
+
+def by_the_whole_matrix(rows: Rows, state: State, norm: FloatArray) -> FloatArray:
+    """The same by the information of all weights, solved without regard for cost."""
+    every = replace(
+        state,
+        w=np.zeros(3 * P),
+        alpha=np.ones(3 * P),
+        component=np.repeat(np.arange(3), P),
+        column=np.tile(np.arange(P), 3),
+    )
+    here = derivatives_of_rows(
+        rows, mixture_of(state, norm), None, whiten(np.diag(1.0 / norm), every)
+    )
+    a = state.component * P + state.column
+    precision = here.curvature[np.ix_(a, a)] + np.diag(state.alpha)
+    cross = here.curvature[a]
+    Q = here.grad - cross.T @ np.linalg.solve(precision, here.grad[a] - state.alpha * state.w)
+    S = here.curvature.diagonal() - (cross * np.linalg.solve(precision, cross)).sum(axis=0)
+    ratio = Q**2 / S
+    ratio[a] = np.nan
+    return ratio.reshape(3, P)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.integers(0, 3 * P - 1))
+def test_the_ratio_is_that_of_the_whole_matrix(seed: int, n_weights: int) -> None:
+    rows, state = rows_of(seed), state_of(seed, n_weights)
+    norm = np.random.default_rng(seed).uniform(0.5, 2.0, P)
+    ratio = quality_of_absent(rows, rows, mixture_of(state, norm), state, norm)
+    np.testing.assert_allclose(ratio, by_the_whole_matrix(rows, state, norm), rtol=1e-6)
+
+
+def test_blocks_and_a_sample_that_stands_for_all_say_the_same() -> None:
+    rows, state, norm = rows_of(0), state_of(0, 5), np.ones(P)
+    mixture = mixture_of(state, norm)
+    expected = quality_of_absent(rows, rows, mixture, state, norm)
+    half = Rows(rows.Z, rows.y, rows.s / 2)
+    twice = BlockedRows.of(half).repeated(2.0)
+    ratio = quality_of_absent(BlockedRows.of(rows), twice, mixture, state, norm)
+    np.testing.assert_allclose(ratio, expected, rtol=1e-12)
+
+
+def test_with_too_many_weights_each_is_taken_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, state, norm = rows_of(0), state_of(0, 5), np.ones(P)
+    mixture = mixture_of(state, norm)
+    together = quality_of_absent(rows, rows, mixture, state, norm)
+    monkeypatch.setattr(returning, "MOST_NUMBERS", 0)
+    alone = quality_of_absent(rows, rows, mixture, state, norm)
+    without = state.keep_weights(np.zeros(5, dtype=bool))
+    expected = quality_of_absent(rows, rows, mixture, without, norm)
+    there = np.isnan(together)
+    assert there.sum() == 5
+    np.testing.assert_array_equal(np.isnan(alone), there)
+    np.testing.assert_allclose(alone[~there], expected[~there])
+
+
+def test_a_column_that_is_there_already_adds_nothing() -> None:
+    rows = rows_of(0)
+    rows.Z[:, 3] = rows.Z[:, 2]
+    state = replace(
+        state_of(0, 1), alpha=np.full(1, 1e-9), component=np.array([2]), column=np.array([2])
+    )
+    ratio = quality_of_absent(rows, rows, mixture_of(state, np.ones(P)), state, np.ones(P))
+    assert ratio[2, 3] == 0.0
+    assert ratio[2, 1] > 0.0
+
+
+@pytest.mark.parametrize("n", [30, 200, 3000])
+def test_noise_does_not_come_back_and_many_weak_columns_do(n: int) -> None:
+    shares = []
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(size=n) ** 2
+        shares.append(is_no_noise(np.repeat(noise, 2)).mean())  # as two components have them
+    assert np.mean(shares) < 0.015
+    assert np.mean(noise > 1.0) > 0.1
+    if n > 30:
+        weak = 9.0 * noise
+        np.testing.assert_array_equal(is_no_noise(weak), weak > 1.0)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 200), st.floats(2.0, 8.0))
+def test_what_comes_back_is_mostly_not_noise(seed: int, n_true: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    ratio = rng.normal(size=1000) ** 2
+    ratio[:n_true] = (size + rng.normal(size=n_true)) ** 2
+    marked = is_no_noise(ratio)
+    # a ratio comes back with all that are larger
+    if marked.any():
+        np.testing.assert_array_equal(marked, ratio >= ratio[marked].min())
+    # a fifth on average; as many again for chance, and a few where there are few
+    assert marked[n_true:].sum() <= 0.4 * marked.sum() + 5
+    if size > 5.0 and n_true > 50:
+        assert marked[:n_true].mean() > 0.9
+
+
+def test_a_third_of_noise_has_a_ratio_above_one() -> None:
+    np.testing.assert_allclose(returning.ABOVE_ONE, chi2.sf(1.0, 1), atol=1e-4)
+
+
+def test_no_column_is_left_to_come_back() -> None:
+    assert len(is_no_noise(np.empty(0))) == 0
