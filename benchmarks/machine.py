@@ -77,6 +77,21 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def busy_seconds() -> float:
+    """Time that all cores together have been at work since the system began.
+
+    What the cores did for other virtual machines counts too. Zero where the system does not tell.
+    """
+    stat = Path("/proc/stat")
+    if not stat.is_file():
+        return 0.0
+    user, nice, system, _idle, _iowait, irq, softirq, stolen = map(
+        int, stat.read_text().split(maxsplit=9)[1:9]
+    )
+    ticks = user + nice + system + irq + softirq + stolen
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def peak_memory() -> int:
     """The most memory this process has had resident, in bytes.
 

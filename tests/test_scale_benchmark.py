@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.machine import busy_seconds
+from benchmarks.scale import cells, pixels
 from benchmarks.scale.cost import KINDS, work
 from benchmarks.scale.model_of_cost import Cost
+from benchmarks.scale.page import page
 from benchmarks.scale.passes import counted
 from benchmarks.scale.picture import exponent
 from benchmarks.scale.problems import DRAWN_ROWS, Gaussians
@@ -77,3 +82,33 @@ def test_the_cost_model_finds_the_constants_that_made_the_times() -> None:
     assert cost.pass_seconds("observed", 500, 100, 1600, [400] * 4, cores=1) == pytest.approx(
         passes[-1]["pass_median"]["observed"]
     )
+
+
+def test_work_of_children_is_not_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, own = busy_seconds(), cells.child_seconds()
+    code = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    own = cells.child_seconds() - own
+    assert own >= 0.5
+    if before:  # the system tells, in hundredths of a second
+        assert busy_seconds() - before >= own - 0.1
+    now = {"perf_counter": 100.0, "busy_seconds": 50.0, "child_seconds": 7.0}
+    for name in now:
+        monkeypatch.setattr(cells, name, lambda name=name: now[name])
+    others = cells.CoresOfOthers()
+    now.update(perf_counter=110.0, busy_seconds=65.0, child_seconds=19.0)
+    assert others.until_now() == pytest.approx(0.3)
+
+
+def test_the_verdict_on_pixels_is_about_our_own_model() -> None:
+    common = {"topic": "pixels", "rows": pixels.ROWS, "allocated_bytes": 1, "weights": 1,
+              "error": 0.1, "log_loss": 0.3, "source": "here", "others": 0.0}  # fmt: skip
+    records = [
+        {"model": pixels.LOGISTIC, "seconds": 60.0, **common},
+        {"model": pixels.SDGM, "seconds": 6000.0, **common},
+    ]
+    verdicts = [line for line in page(records, has_picture=False).splitlines() if "target" in line]
+    assert verdicts == [
+        "**Not met**: SDGM, diagonal: 100.0 minutes; the target is under 30 minutes with 60,000 "
+        "images."
+    ]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import resource
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import log_loss
 
 from benchmarks.child import records_of_child
+from benchmarks.machine import busy_seconds
 from benchmarks.records import Record
 from benchmarks.scale.memory import Watched
 from benchmarks.timing import timed
@@ -64,8 +65,8 @@ class Topic:
 
         def compute(key: Key) -> Record:
             arguments = {name: value for name, value in key.items() if name != "topic"}
-            load = round(os.getloadavg()[0], 1)  # of others, before this one begins
             function = f"scale.{self.module or self.name}:measure"
+            others = CoresOfOthers()
             try:
                 (record,) = records_of_child(
                     function, arguments, threads=THREADS, timeout=plan.timeout
@@ -74,7 +75,7 @@ class Topic:
                 return {"status": "timeout", "timeout": plan.timeout}
             except subprocess.CalledProcessError:
                 return {"status": "failed"}
-            return {"status": "done", **record, "source": source, "load": load}
+            return {"status": "done", **record, "source": source, "others": others.until_now()}
 
         def tell(done: int, total: int, key: Key | None) -> None:
             what = "" if key is None else ", ".join(f"{v}" for v in key.values())
@@ -82,6 +83,24 @@ class Topic:
 
         keys = [{"topic": self.name, **key} for key in self.keys(plan)]
         return run_cells(path, keys, compute, progress=tell)
+
+
+class CoresOfOthers:
+    """How many cores are at work for others than the child processes of this one."""
+
+    def __init__(self) -> None:
+        self.begin, self.busy, self.own = perf_counter(), busy_seconds(), child_seconds()
+
+    def until_now(self) -> float:
+        """On average, since this was made; processes count as own once they have ended."""
+        busy, own = busy_seconds() - self.busy, child_seconds() - self.own
+        return round(max(busy - own, 0.0) / (perf_counter() - self.begin), 2)
+
+
+def child_seconds() -> float:
+    """Processor time of child processes that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def fitted(model: Any, *data: Any) -> Record:

@@ -45,12 +45,12 @@ def page(records: Sequence[Record], *, has_picture: bool) -> str:
         own = [record for record in records if record["topic"] == topic]
         if own:
             sources = dict.fromkeys(record["source"] for record in own)
-            loads = [record["load"] for record in own]
+            others = [record["others"] for record in own]
             lines += [
                 *section(own),
                 "",
-                f"{'; '.join(sources)}. Processes that others ran at the same time, on average: "
-                f"{min(loads):.1f} to {max(loads):.1f}.",
+                f"{'; '.join(sources)}. Of the two cores, other work took "
+                f"{min(others):.1f} to {max(others):.1f} on average.",
                 "",
             ]
     return "\n".join(lines).rstrip() + "\n"
@@ -373,7 +373,7 @@ def pixels_section(own: list[Record]) -> list[str]:
         "",
         *model_table(own),
     ]
-    for r in own[:1]:
+    for r in found(own, model=pixels.SDGM):
         what = f"{r['model']}: {r['seconds'] / 60:.1f} minutes"
         lines += [
             "",
