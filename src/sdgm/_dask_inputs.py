@@ -21,6 +21,15 @@ def names_of(collection: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def check_names(names: list[str] | None, expected: Any) -> None:
+    """Refuse columns with other names than those of the fit, where both have names."""
+    if names is not None and expected is not None and names != expected.tolist():
+        raise ValueError(
+            f"the columns of X are {names} instead of those of the fit, {expected.tolist()}; "
+            "select them by name."
+        )
+
+
 def as_array(collection: Any, *, exact: bool = True) -> Any:
     """A dask array, with known chunks if wanted; arrays in memory become one."""
     if hasattr(collection, "to_dask_array"):

@@ -15,13 +15,21 @@ from functools import cache
 from typing import Any, Self
 
 import dask
+import dask.array as da
 import numpy as np
 from dask.sizeof import sizeof
 from sklearn.utils.validation import check_is_fitted
 
 import sdgm.estimators.dual as dual
 import sdgm.estimators.primal as primal
-from sdgm._dask_inputs import as_array, as_numbers, as_rows, label_weights, names_of
+from sdgm._dask_inputs import (
+    as_array,
+    as_numbers,
+    as_rows,
+    check_names,
+    label_weights,
+    names_of,
+)
 from sdgm._typing import FloatArray
 from sdgm.core.reduction import of_mapped
 from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
@@ -257,6 +265,30 @@ class DaskMixin:
         """Component posterior P(c, m | x), as a lazy dask array: (n_samples, n_components)."""
         return self._matrix(X, "predict_component_proba", lambda: len(self.mixture_weights_))
 
+    def predict_proba_averaged(self, X: Any, *, return_std: bool = False) -> Any:
+        """Class probabilities averaged over the posterior of the weights, as a lazy dask array.
+
+        With ``return_std``, two of them: means and standard deviations, (n_samples, n_classes).
+        """
+        if not return_std:
+            return self._matrix(X, "predict_proba_averaged", lambda: len(self.classes_))
+        both = self._matrix(X, "_averaged", lambda: 2 * len(self.classes_))
+        return both[:, : len(self.classes_)], both[:, len(self.classes_) :]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is predicted, a number.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        """
+        check_is_fitted(self)
+        check_names(names_of(X), getattr(self, "feature_names_in_", None))
+        X, y, s = as_rows(X, y, sample_weight)
+        is_right = (self.predict(X) == y).astype(np.float64)
+        return float(da.average(is_right, weights=s).compute())
+
     def _matrix(self, X: Any, method: str, n_columns: Callable[[], int]) -> Any:
         """A prediction of several numbers per row."""
         array, local = self._ready(X)
@@ -272,13 +304,7 @@ class DaskMixin:
     def _ready(self, X: Any) -> tuple[Any, Any]:
         """Rows to predict as an array of whole rows, and a model for its chunks."""
         check_is_fitted(self)
-        expected = getattr(self, "feature_names_in_", None)
-        names = names_of(X)
-        if names is not None and expected is not None and names != expected.tolist():
-            raise ValueError(
-                f"the columns of X are {names} instead of those of the fit, {expected.tolist()}; "
-                "select them by name."
-            )
+        check_names(names_of(X), getattr(self, "feature_names_in_", None))
         array = as_array(X, exact=False)
         if array.ndim != 2 or array.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -354,9 +380,10 @@ def all_of_block(block: Rows) -> Picked:
 
 
 def on_values(block: Any, model: Any, method: str, n_columns: int | None = None) -> Any:
-    """A prediction for one chunk, which may have no rows."""
+    """A prediction for one chunk, which may have no rows; if it is several, side by side."""
     if len(block):
-        return getattr(model, method)(np.asarray(block, dtype=np.float64))
+        result = getattr(model, method)(np.asarray(block, dtype=np.float64))
+        return np.hstack(result) if isinstance(result, tuple) else result
     return model.classes_[:0] if n_columns is None else np.empty((0, n_columns))
 
 

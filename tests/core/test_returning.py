@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from sdgm._typing import FloatArray
-from sdgm.core import returning
+from sdgm.core import reduction, returning
+from sdgm.core import rows as rows_module
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.returning import is_no_noise, quality_of_absent
@@ -71,48 +72,112 @@ def by_the_whole_matrix(rows: Rows, state: State, norm: FloatArray) -> FloatArra
     return ratio.reshape(3, P)
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 1000), st.integers(0, 3 * P - 1))
-def test_the_ratio_is_that_of_the_whole_matrix(seed: int, n_weights: int) -> None:
+@settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 1000), n_weights=st.integers(0, 3 * P - 1))
+def test_the_ratio_is_that_of_the_whole_matrix(
+    seed: int, n_weights: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, state = rows_of(seed), state_of(seed, n_weights)
     norm = np.random.default_rng(seed).uniform(0.5, 2.0, P)
-    ratio = quality_of_absent(rows, rows, mixture_of(state, norm), state, norm)
-    np.testing.assert_allclose(ratio, by_the_whole_matrix(rows, state, norm), rtol=1e-6)
+    monkeypatch.setattr(returning, "ENOUGH_ROWS", 1)
+    quality = quality_of_absent(rows, rows, mixture_of(state, norm), state, norm)
+    np.testing.assert_allclose(quality.ratio, by_the_whole_matrix(rows, state, norm), rtol=1e-6)
 
 
-def test_blocks_and_a_sample_that_stands_for_all_say_the_same() -> None:
+def test_blocks_threads_and_a_sample_that_stands_for_all_say_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rows, state, norm = rows_of(0), state_of(0, 5), np.ones(P)
     mixture = mixture_of(state, norm)
     expected = quality_of_absent(rows, rows, mixture, state, norm)
+    for module in (rows_module, reduction):
+        monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
+    monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    monkeypatch.setattr(rows_module, "BLOCK_NUMBERS", 16)
     half = Rows(rows.Z, rows.y, rows.s / 2)
-    twice = BlockedRows.of(half).repeated(2.0)
-    ratio = quality_of_absent(BlockedRows.of(rows), twice, mixture, state, norm)
-    np.testing.assert_allclose(ratio, expected, rtol=1e-12)
+    twice = BlockedRows.of(half, n_threads=2).repeated(2.0)
+    assert twice.n_blocks == 4
+    quality = quality_of_absent(BlockedRows.of(rows, n_threads=2), twice, mixture, state, norm)
+    np.testing.assert_allclose(quality.ratio, expected.ratio, rtol=1e-9)
+    np.testing.assert_allclose(quality.surprise, expected.surprise, rtol=1e-9)
 
 
-def test_with_too_many_weights_each_is_taken_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MOST_NUMBERS", 0), ("MOST_WORK", 1.0), ("ENOUGH_ROWS", N)]
+)
+def test_where_that_is_too_much_each_weight_is_taken_by_itself(
+    limit: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, state, norm = rows_of(0), state_of(0, 5), np.ones(P)
     mixture = mixture_of(state, norm)
-    together = quality_of_absent(rows, rows, mixture, state, norm)
-    monkeypatch.setattr(returning, "MOST_NUMBERS", 0)
-    alone = quality_of_absent(rows, rows, mixture, state, norm)
+    together = quality_of_absent(rows, rows, mixture, state, norm).ratio
+    monkeypatch.setattr(returning, limit, value)
+    assert not returning.considers_others(rows, state, P)
+    alone = quality_of_absent(rows, rows, mixture, state, norm).ratio
     without = state.keep_weights(np.zeros(5, dtype=bool))
-    expected = quality_of_absent(rows, rows, mixture, without, norm)
+    expected = quality_of_absent(rows, rows, mixture, without, norm).ratio
     there = np.isnan(together)
     assert there.sum() == 5
     np.testing.assert_array_equal(np.isnan(alone), there)
     np.testing.assert_allclose(alone[~there], expected[~there])
+    assert not np.allclose(alone[~there], together[~there], rtol=1e-3)
 
 
-def test_a_column_that_is_there_already_adds_nothing() -> None:
+def test_columns_that_say_nothing_new_are_not_counted_as_noise() -> None:
     rows = rows_of(0)
+    rows.Z[:, 1] = 0.0
     rows.Z[:, 3] = rows.Z[:, 2]
     state = replace(
         state_of(0, 1), alpha=np.full(1, 1e-9), component=np.array([2]), column=np.array([2])
     )
-    ratio = quality_of_absent(rows, rows, mixture_of(state, np.ones(P)), state, np.ones(P))
-    assert ratio[2, 3] == 0.0
-    assert ratio[2, 1] > 0.0
+    ratio = quality_of_absent(rows, rows, mixture_of(state, np.ones(P)), state, np.ones(P)).ratio
+    assert np.isnan(ratio[:, 1]).all() and np.isnan(ratio[2, 3])
+    assert ratio[2, 0] > 0.0
+
+
+def noise(seed: int, s: FloatArray, n_columns: int) -> tuple[Rows, State]:
+    """Columns that have nothing to do with the classes, and a model of the constant alone."""
+    rng = np.random.default_rng(seed)
+    Z = np.asfortranarray(rng.normal(size=(len(s), n_columns)))
+    Z[:, 0] = 1.0
+    one, none = np.ones(1), np.zeros(1, dtype=int)
+    rows = Rows(Z, rng.integers(2, size=len(s)), s)
+    share = s @ rows.y / s.sum()
+    w = np.array([np.log(share / (1.0 - share))])
+    classes = np.arange(2)
+    return rows, State(w, 1e-6 * one, none + 1, none, np.full(2, 0.5), classes)
+
+
+def quality_of_noise(seed: int, s: FloatArray, n_columns: int) -> returning.Quality:
+    rows, state = noise(seed, s, n_columns)
+    V = np.zeros((n_columns, 2))
+    V[0, 1] = state.w[0]
+    mixture = Mixture(V, np.log(state.pi), state.component_class)
+    return quality_of_absent(rows, rows, mixture, state, np.ones(n_columns))
+
+
+@pytest.mark.parametrize("weights", ["one", "one or fifty", "lognormal"])
+def test_noise_is_not_surprising_whatever_the_sample_weights(weights: str) -> None:
+    above, marked = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        s = {
+            "one": np.ones(2000),
+            "one or fifty": np.where(rng.random(2000) < 0.05, 50.0, 1.0),
+            "lognormal": rng.lognormal(size=2000),
+        }[weights]
+        surprise = quality_of_noise(seed, s / s.mean(), 60).surprise[1, 1:]
+        above.append((surprise > 1.0).mean())
+        marked.append(is_no_noise(surprise).mean())
+    np.testing.assert_allclose(np.mean(above), returning.ABOVE_ONE, atol=0.06)
+    assert np.mean(marked) < 0.02
+
+
+def test_equal_sample_weights_are_frequencies() -> None:
+    quality = quality_of_noise(0, np.full(500, 100.0), 20)
+    np.testing.assert_allclose(quality.surprise, quality.ratio)
 
 
 @pytest.mark.parametrize("n", [30, 200, 3000])

@@ -167,7 +167,7 @@ def derivatives_of_rows(
         return Derivatives(
             fit,
             grad,
-            information(Gt, P_cm, whitening.component, whitening.coordinates),
+            information(Gt, P_cm, whitening.coordinates),
             missing_information(block, Gt, r, mixture, whitening) if missing else None,
         )
 
@@ -194,9 +194,7 @@ def row_space_derivatives(
     return fit, grad, rows.root_weighted(Gt), P_cm
 
 
-def information(
-    Gt: FloatArray, P: FloatArray, component: IntArray, coordinates: Sequence[slice]
-) -> FloatArray:
+def information(Gt: FloatArray, P: FloatArray, coordinates: Sequence[slice]) -> FloatArray:
     """``blockdiag_k(G_k' diag(P_k) G_k) - U'U`` with ``U = [P_k * G_k]_k``: (m, m).
 
     That is ``G_k' diag(P_k (1 - P_k)) G_k`` on the diagonal and ``-G_k' diag(P_k P_l) G_l`` off it.
@@ -208,20 +206,19 @@ def information(
     P : (K, N) array
         Posteriors of the components: P(c, m | x) for the information of complete data, r for
         what is missing of it because the component of a sample is unknown.
-    component : (m,) integer array
-        Row of P that each whitened column belongs to.
     coordinates : K slices
         The columns of each component.
     """
-    Ut = P.take(component, axis=0)  # (m, N)
-    Ut *= Gt
+    Ut = np.empty_like(Gt)  # (m, N)
+    for k, P_k in zip(coordinates, P, strict=True):
+        np.multiply(Gt[k], P_k, out=Ut[k])
     result = Ut @ Ut.T
     np.negative(result, out=result)
     # p (1 - p) on the diagonal blocks, since p - p^2 would cancel for saturated rows
-    Ut = (P * (1.0 - P)).take(component, axis=0)
-    Ut *= Gt
-    for k in coordinates:
-        result[k, k] = Ut[k] @ Gt[k].T
+    roots = np.sqrt(np.maximum(P * (1.0 - P), 0.0))  # rounding may take P above one
+    for k, root in zip(coordinates, roots, strict=True):
+        A = np.multiply(Gt[k], root, out=Ut[k])
+        result[k, k] = A @ A.T
     return result
 
 
@@ -230,7 +227,7 @@ def missing_information(
 ) -> FloatArray:
     """`information` with r in place of P; for each class alone where rows have frequencies."""
     if rows.y.ndim == 1:
-        return information(Gt, r, whitening.component, whitening.coordinates)
+        return information(Gt, r, whitening.coordinates)
     result = np.zeros((len(Gt), len(Gt)))
     for c, frequency in enumerate(rows.y.T):
         first, last = np.searchsorted(mixture.component_class, (c, c + 1))
@@ -240,7 +237,6 @@ def missing_information(
         result[start:stop, start:stop] = information(
             Gt[start:stop] * np.sqrt(frequency),
             r[first:last] / np.maximum(frequency, np.finfo(float).tiny),
-            whitening.component[start:stop] - first,
             [slice(k.start - start, k.stop - start) for k in whitening.coordinates[first:last]],
         )
     return result

@@ -7,12 +7,14 @@ many fail tells how many are noise, and so from which ratio on those that pass a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import lapack
 from scipy.special import erfc
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.objective import Mixture, block_posteriors, gradient_of_rows
+from sdgm.core.objective import Mixture, block_posteriors
 from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.state import State
@@ -20,8 +22,11 @@ from sdgm.core.state import State
 # part of those that come back that may be noise, and part of all noise whose ratio is above one
 MOST_NOISE = 0.2
 ABOVE_ONE = 0.3173
-# numbers up to which it is computed what the weights there are leave of the curvature of the others
-MOST_NUMBERS = 1 << 25
+# what the weights there are leave of the curvature of the others is computed with so many numbers
+# (several times as many at work) and multiplications at most, and so many rows per weight at least
+MOST_NUMBERS = 1 << 22
+MOST_WORK = 1e11
+ENOUGH_ROWS = 32
 # part of its curvature below which a weight says only what others say
 SAME = 1e-6
 # curvature of a weight, in units of its column's norm, that counts as none: rows that are surely
@@ -29,50 +34,147 @@ SAME = 1e-6
 SMALLEST_CURVATURE = 1e-8
 
 
+@dataclass
+class Slopes:
+    """Sums over rows for every weight, at the model that there is.
+
+    Attributes
+    ----------
+    Q : (K, p) array
+        Gradient ``sum s (r - P) z``.
+    S : (K, p) array
+        Curvature ``sum s P (1 - P) z^2``.
+    spread : (K, p) array
+        Variance of the gradient of a weight that is noise, ``sum s^2 P (1 - P) z^2``.
+    weight : (2,) array
+        Sum of s, and how many are above zero.
+    """
+
+    Q: FloatArray
+    S: FloatArray
+    spread: FloatArray
+    weight: FloatArray
+
+    def __add__(self, other: Slopes) -> Slopes:
+        return Slopes(
+            self.Q + other.Q,
+            self.S + other.S,
+            self.spread + other.spread,
+            self.weight + other.weight,
+        )
+
+
+def slopes_of_rows(rows: RowSource, mixture: Mixture) -> Slopes:
+    """The sums of all rows."""
+
+    def of_block(block: Rows) -> Slopes:
+        P_cm, r, _ = block_posteriors(block, mixture, None)
+        curvature = block.weighted(P_cm * (1.0 - P_cm))  # (K, N)
+        squares = block.Z**2
+        S = curvature @ squares
+        return Slopes(
+            block.weighted(r - P_cm) @ block.Z,
+            S,
+            S.copy() if block.is_unweighted else block.weighted(curvature) @ squares,
+            np.array([block.s.sum(), np.count_nonzero(block.s)]),
+        )
+
+    return rows.total(of_block, len(mixture.V))
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Of every weight that a model does without; NaN for those it has and those that say nothing.
+
+    Attributes
+    ----------
+    ratio : (K, p) array
+        ``Q^2 / S``: the evidence grows with the weight if that is above one.
+    surprise : (K, p) array
+        ``Q^2`` in units of its expectation for a weight that is noise. The same where all sample
+        weights are equal: they are frequencies then. Where they differ, some rows count more than
+        others, and with them their noise.
+    """
+
+    ratio: FloatArray
+    surprise: FloatArray
+
+
 def quality_of_absent(
     rows: RowSource, sample: RowSource, mixture: Mixture, state: State, norm: FloatArray
-) -> FloatArray:
-    """``Q^2 / S`` of every weight that the state does without, NaN for those it has: (K, p).
+) -> Quality:
+    """How much each weight that the state does without would matter.
 
     Parameters
     ----------
     rows : RowSource
-        They tell the gradients.
+        They tell the gradients, and the curvature of each weight by itself.
     sample : RowSource
-        The same, or some of them weighted to stand for all: they tell the curvatures.
+        The same, or some of them weighted to stand for all: they tell what the others leave of it.
     mixture : Mixture
         The model at the state, in the columns of the rows.
     state : State
-        With weights in units of the columns' norms, near their mode.
+        With weights in units of the columns' norms. At their mode, unless `considers_others`.
     norm : (p,) array
     """
-    K, p, m = state.n_components, len(norm), state.n_weights
-    Q = gradient_of_rows(rows, mixture, None).of_V / norm
-    together = m * K * p <= MOST_NUMBERS
-    others = state if together else state.keep_weights(np.zeros(m, dtype=bool))
-    curvature = curvature_of_all(sample, mixture, others)
-    S = curvature[:, -1] / norm**2
-    there = state.component, state.column
-    if together and m:
-        prior_std = 1.0 / np.sqrt(state.alpha)
-        # of the weights there are with all, in coordinates in which the prior has precision one
-        cross = curvature[:, :-1] * (prior_std / norm[state.column])[:, None] / norm  # (K, m, p)
-        slope = prior_std * (Q[there] - state.alpha * state.w)
-        try:
-            L = robust_precision_cholesky(cross[state.component, :, state.column].T * prior_std)
-        except NumericalTrouble:
-            pass  # S is too large then, and the test too strict
-        else:
-            half, _ = lapack.dtrtrs(L, slope, lower=1)
-            for k in range(K):
-                explained, _ = lapack.dtrtrs(L, cross[k], lower=1)  # (m, p)
-                # the gradient where the weights there are will be at their mode
-                Q[k] -= half @ explained
-                left = S[k] - (explained**2).sum(axis=0)
-                S[k] = np.where(left > SAME * S[k], left, np.inf)
+    slopes = slopes_of_rows(rows, mixture)
+    Q, S = slopes.Q / norm, slopes.S / norm**2
+    mean_weight = slopes.weight[0] / slopes.weight[1]
+    noise = slopes.spread / np.maximum(slopes.S, np.finfo(float).tiny) / mean_weight
+    is_known = np.maximum(S, Q**2) < SMALLEST_CURVATURE  # such as a column of zeros
+    if state.n_weights and considers_others(sample, state, len(norm)):
+        Q, left = beside_others(Q, sample, mixture, state, norm)
+        is_known |= left < SAME
+        S *= np.maximum(left, SAME)
     ratio = Q**2 / np.maximum(S, SMALLEST_CURVATURE)
-    ratio[there] = np.nan
-    return ratio
+    is_known[state.component, state.column] = True
+    ratio[is_known] = np.nan
+    return Quality(ratio, ratio / np.maximum(noise, np.finfo(float).tiny))
+
+
+def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
+    """Whether it is computed what the weights there are leave of the curvature of the others.
+
+    If not the test is strict, and its gradients have to be those at the mode.
+    """
+    numbers = float(state.n_weights) * state.n_components * n_columns
+    return (
+        len(sample) >= ENOUGH_ROWS * state.n_weights
+        and numbers <= MOST_NUMBERS
+        and len(sample) * numbers <= MOST_WORK
+    )
+
+
+def beside_others(
+    Q: FloatArray, sample: RowSource, mixture: Mixture, state: State, norm: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Gradients once the weights there are will be at their mode, and the part of S they leave.
+
+    Returns
+    -------
+    Q : (K, p) array
+    left : (K, p) array
+        One everywhere if the precision of the weights there are cannot be factorised.
+    """
+    curvature = curvature_of_all(sample, mixture, state)
+    curvature /= norm
+    S, cross = curvature[:, -1] / norm, curvature[:, :-1]
+    # of the weights there are with all, in coordinates in which the prior has precision one
+    prior_std = 1.0 / np.sqrt(state.alpha)
+    cross *= (prior_std / norm[state.column])[:, None]  # (K, m, p)
+    left = np.ones_like(Q)
+    try:
+        L = robust_precision_cholesky(cross[state.component, :, state.column].T * prior_std)
+    except NumericalTrouble:
+        return Q, left
+    slope = prior_std * (Q[state.component, state.column] - state.alpha * state.w)
+    half, _ = lapack.dtrtrs(L, slope, lower=1)
+    moved = np.empty_like(Q)
+    for k in range(len(Q)):
+        explained, _ = lapack.dtrtrs(L, cross[k], lower=1)  # (m, p)
+        moved[k] = Q[k] - half @ explained
+        left[k] -= (explained**2).sum(axis=0) / np.maximum(S[k], SMALLEST_CURVATURE)
+    return moved, left
 
 
 def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatArray:
@@ -90,29 +192,28 @@ def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatAr
         Gt = block.Z.T.take(state.column, axis=0)  # (m, N)
         Ut = block.weighted(P_cm).take(state.component, axis=0)
         Ut *= Gt
-        for k in range(K if m else 0):
+        for k in range(K):
             np.matmul(-Ut, P_cm[k][:, None] * block.Z, out=result[k, :-1])
             own = state.component == k
             result[k, :-1][own] = Gt[own] @ (alone[k][:, None] * block.Z)
         return result
 
-    # blocks of many rows, since sums of so many numbers take time too
-    return rows.total(of_block, len(mixture.V))
+    return rows.total(of_block, max(m, len(mixture.V)))
 
 
-def is_no_noise(ratio: FloatArray) -> BoolArray:
-    """Marks ratios above one among which there is little noise, as Storey's q-values tell.
+def is_no_noise(surprise: FloatArray) -> BoolArray:
+    """Marks weights among which there is little noise, as Storey's q-values tell.
 
     Parameters
     ----------
-    ratio : (n,) array
-        ``Q^2 / S`` of each; those of noise are squares of standard normal numbers.
+    surprise : (n,) array
+        As in `Quality`; those of noise are squares of standard normal numbers.
     """
-    order = np.argsort(-ratio, kind="stable")
-    n_noise = min((1 + np.count_nonzero(ratio <= 1.0)) / (1.0 - ABOVE_ONE), len(ratio))
-    n_above = 1 + np.arange(len(ratio))
-    noise_above = n_noise * erfc(np.sqrt(0.5 * ratio[order]))
-    few = (noise_above <= MOST_NOISE * n_above) & (ratio[order] > 1.0)
-    marked = np.zeros(len(ratio), dtype=bool)
+    order = np.argsort(-surprise, kind="stable")
+    n_noise = min((1 + np.count_nonzero(surprise <= 1.0)) / (1.0 - ABOVE_ONE), len(surprise))
+    n_above = 1 + np.arange(len(surprise))
+    noise_above = n_noise * erfc(np.sqrt(0.5 * surprise[order]))
+    few = (noise_above <= MOST_NOISE * n_above) & (surprise[order] > 1.0)
+    marked = np.zeros(len(surprise), dtype=bool)
     marked[order[: np.flatnonzero(few)[-1] + 1 if few.any() else 0]] = True
     return marked

@@ -225,7 +225,10 @@ def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArra
     relative, _ = lapack.dtrtrs(L, half.T, lower=1)
     if not np.isfinite(relative).all():
         return None
-    eigenvalues, vectors = np.linalg.eigh(relative)
+    try:
+        eigenvalues, vectors = np.linalg.eigh(relative)
+    except np.linalg.LinAlgError:
+        return None
     root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
     factor, info = lapack.dpotrf(root @ root.T, lower=1)
     return factor if info == 0 else None

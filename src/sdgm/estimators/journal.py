@@ -23,7 +23,7 @@ from pathlib import Path
 from time import monotonic
 from types import CodeType
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -159,6 +159,11 @@ class Journal:
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
         if not path.exists():
             return cls(path, fingerprint)
+        if not is_zipfile(path):
+            raise ValueError(
+                f"{str(path)!r} is no checkpoint of a fit, or a damaged one; name another file, or "
+                "remove it to start anew."
+            )
         try:
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 about = json.loads(file["about"].tobytes())
@@ -234,6 +239,8 @@ def keeping_journal(
         return
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"checkpoint must be a path or None, got {path!r}.")
+    if not os.fspath(path):
+        raise ValueError("checkpoint is an empty path; name a file, or leave it None.")
     journal = Journal.opened(Path(path), fingerprint())
     journal.write()  # where that is not possible, it is said before anything is learned
     token = _current.set(journal)
@@ -278,6 +285,9 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
     mark.update(f"{type(estimator).__name__} {version('sdgm')}".encode())
     for name, value in sorted(own.items()):
         mark.update(f"{name}={words_for(value)}".encode())
+    if estimator._goes_on():  # another start is another fit
+        for name in ARRAYS:
+            mark.update(np.ascontiguousarray(getattr(estimator._state, name)).tobytes())
     for table in X, y, sample_weight:
         if table is None:
             continue

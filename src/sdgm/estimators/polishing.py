@@ -21,7 +21,7 @@ from sdgm.core.objective import Mixture, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reduction import BlockedRows
-from sdgm.core.returning import is_no_noise, quality_of_absent
+from sdgm.core.returning import considers_others, is_no_noise, quality_of_absent
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.sampled_newton import RowsWithSample
 from sdgm.core.state import Record, State, Stop
@@ -162,12 +162,12 @@ class AllRows:
         mixture = Mixture(V, np.log(state.pi), state.component_class)
         rows = mapped(self.table, self.columns)
         sample = rows if self.sample is None else mapped(self.sample, self.columns)
-        ratio = quality_of_absent(rows, sample, mixture, state, self.norm)
-        k, h = np.nonzero(~np.isnan(ratio))
-        ratio = ratio[k, h]
+        quality = quality_of_absent(rows, sample, mixture, state, self.norm)
+        k, h = np.nonzero(~np.isnan(quality.ratio))
+        ratio, surprise = quality.ratio[k, h], quality.surprise[k, h]
         # those that add most, if many: they say the same as others, and will be tested again
         best = np.argsort(-ratio, kind="stable")[: max(state.n_weights, FEW_COLUMNS)]
-        best = best[is_no_noise(ratio)[best]]
+        best = best[(is_no_noise(surprise) & (ratio > 1.0))[best]]
         k, h = k[best], h[best]
         if len(k) == 0:
             return state
@@ -264,9 +264,8 @@ def polished(
         except NumericalTrouble:
             return otherwise
 
-    if state.n_weights == 0:
-        admissions = 0
-    if sample is None and admissions:
+    n_columns = columns.n_columns
+    if admissions and (sample is None or not considers_others(sample, state, n_columns)):
         state = climbed(state, state)
     for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
