@@ -225,20 +225,23 @@ def information(Gt: FloatArray, P: FloatArray, coordinates: Sequence[slice]) -> 
 def missing_information(
     rows: Rows, Gt: FloatArray, r: FloatArray, mixture: Mixture, whitening: Whitening
 ) -> FloatArray:
-    """`information` with r in place of P; for each class alone where rows have frequencies."""
-    if rows.y.ndim == 1:
-        return information(Gt, r, whitening.coordinates)
+    """`information` with r in place of P, class by class: the r of a row are zero in all others."""
     result = np.zeros((len(Gt), len(Gt)))
-    for c, frequency in enumerate(rows.y.T):
+    for c in range(mixture.component_class[-1] + 1):
         first, last = np.searchsorted(mixture.component_class, (c, c + 1))
         if last - first < 2:
             continue  # the component is known
         start, stop = whitening.coordinates[first].start, whitening.coordinates[last - 1].stop
-        result[start:stop, start:stop] = information(
-            Gt[start:stop] * np.sqrt(frequency),
-            r[first:last] / np.maximum(frequency, np.finfo(float).tiny),
-            [slice(k.start - start, k.stop - start) for k in whitening.coordinates[first:last]],
-        )
+        Gt_c, r_c = Gt[start:stop], r[first:last]
+        if rows.y.ndim == 1:
+            own = np.flatnonzero(rows.y == c)
+            Gt_c, r_c = Gt_c.take(own, axis=1), r_c.take(own, axis=1)
+        else:
+            frequency = rows.y[:, c]
+            Gt_c = Gt_c * np.sqrt(frequency)
+            r_c = r_c / np.maximum(frequency, np.finfo(float).tiny)
+        coordinates = [slice(k.start - start, k.stop - start) for k in whitening.coordinates]
+        result[start:stop, start:stop] = information(Gt_c, r_c, coordinates[first:last])
     return result
 
 

@@ -35,8 +35,8 @@ from sdgm.estimators.journal import (
     journaled_learn,
     keeping_journal,
 )
-from sdgm.estimators.large import RowReader
-from sdgm.estimators.many_rows import ManyRowsMixin, all_in_memory
+from sdgm.estimators.large import RowReader, all_in_memory
+from sdgm.estimators.many_rows import ManyRowsMixin
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,

@@ -21,6 +21,7 @@ from sdgm.core.gaussian_processes import (
 )
 from sdgm.core.initialization import Start, initial_responsibilities
 from sdgm.core.posterior import class_log_posterior, component_log_posterior, row_posterior
+from sdgm.estimators.large import all_in_memory
 from sdgm.estimators.parameters import (
     Predictive,
     boolean,
@@ -133,7 +134,7 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
         positive_integer("max_evaluations", self.max_evaluations)
         boolean("pinned", self.pinned)
         boolean("optimizer", self.optimizer)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -34,6 +35,16 @@ class RowReader(Protocol):
     def read(self, start: int, stop: int) -> FloatArray:
         """Rows from ``start`` up to ``stop``: (stop - start, n_features)."""
         ...
+
+
+def all_in_memory(X: Any) -> Any:
+    """A table that is read in parts as an array; others as they are, but for the path of one."""
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X is the path {os.fspath(X)!r}, not a table; open it, a .npy file with "
+            "np.load(path, mmap_mode='r'), a Parquet or Arrow file with sdgm.tables.open_rows."
+        )
+    return X.read(0, X.shape[0]) if isinstance(X, RowReader) else X
 
 
 def blocked_table(

@@ -250,8 +250,3 @@ def check_table(X: Any) -> None:
     kind = getattr(X, "dtype", None)
     if kind is not None and kind.kind not in "biuf":
         raise ValueError(f"X holds {kind}, not numbers; encode it or leave it out.")
-
-
-def all_in_memory(X: Any) -> Any:
-    """A table that is read in parts as an array; others as they are."""
-    return X.read(0, X.shape[0]) if isinstance(X, RowReader) else X

@@ -20,6 +20,7 @@ from sdgm.core.reference import MAX_RANK
 from sdgm.core.state import Stop
 from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.large import all_in_memory
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -146,7 +147,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         whole_number("max_unlabelled", self.max_unlabelled)
         estimator = self._unfitted()
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         labelled = has_label(y)
         s = checked_sample_weight(sample_weight, X)
         used = labelled & (s > 0.0)
