@@ -7,6 +7,7 @@ candidate weight. With two inputs and the quadratic kernel p is 6, whatever N is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +65,13 @@ def feature_design(Phi: FloatArray) -> Design:
     return _design(U[:, :rank] * singular[:rank], Q @ Vt[:rank].T)
 
 
-def kernel_design(kernel: Kernel, candidates: FloatArray) -> Design:
-    """Dual form: a constant and one column ``k(., z)`` per candidate z, at the candidates."""
+def kernel_design(
+    kernel: Kernel, candidates: FloatArray, on_growth: Callable[[int], None] | None = None
+) -> Design:
+    """Dual form: a constant and one column ``k(., z)`` per candidate z, at the candidates.
+
+    ``on_growth`` is as in `pivoted_cholesky`, where the kernel is factorised that way.
+    """
     size = kernel.explicit_size(candidates.shape[1])
     if size is not None and size < len(candidates):
         psi = kernel.explicit(candidates)
@@ -74,7 +80,7 @@ def kernel_design(kernel: Kernel, candidates: FloatArray) -> Design:
     diagonal = kernel.diagonal(candidates)
     if diagonal is None:
         return matrix_design(kernel.gram(candidates, candidates))
-    factor, _ = pivoted_cholesky(kernel, candidates, diagonal)
+    factor, _ = pivoted_cholesky(kernel, candidates, diagonal, on_growth=on_growth)
     return _design(_with_ones(factor), _with_constant(factor))
 
 
@@ -110,11 +116,15 @@ def pivoted_cholesky(
     diagonal: FloatArray,
     tolerance: float = GRAM_TOLERANCE,
     max_rank: int | None = None,
+    on_growth: Callable[[int], None] | None = None,
 ) -> tuple[FloatArray, IntArray]:
     """F with ``F F' = gram(X, X)`` up to a share of the largest diagonal entry: (N, p).
 
     Takes one column of the Gram matrix per step, at the row that is explained worst, and so never
     forms the matrix: N x p numbers for rank p. Also returns these rows, in turn: (p,).
+
+    Before it makes room for more columns it calls ``on_growth`` with the rank that is certain by
+    then, which may object.
     """
     residual = diagonal.copy()
     smallest = tolerance * float(residual.max())
@@ -126,6 +136,8 @@ def pivoted_cholesky(
         if residual[worst] <= smallest:
             break
         if rank == F.shape[1]:
+            if on_growth is not None:
+                on_growth(rank + 1)
             F = np.concatenate([F, np.empty((len(X), max(rank, 32)))], axis=1)
         column = kernel.gram(X, X[[worst]])[:, 0] - F[:, :rank] @ F[worst, :rank]
         F[:, rank] = column / np.sqrt(residual[worst])
