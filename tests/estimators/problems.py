@@ -105,3 +105,10 @@ def data_folder() -> Path:
     if not folder:
         pytest.skip("real data are needed: set SDGM_DATA to the folder that holds them")
     return Path(folder)
+
+
+def pretend_memory(monkeypatch: pytest.MonkeyPatch, n_bytes: float) -> None:
+    """Let the machine have so much memory."""
+    real = os.sysconf
+    pages = {"SC_PHYS_PAGES": int(n_bytes) // 4096, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", lambda name: pages.get(name, real(name)))
