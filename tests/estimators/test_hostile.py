@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import warnings
 from typing import Any
 
@@ -239,76 +237,6 @@ def test_kernels_of_the_users_own_that_misbehave() -> None:
         KernelSDGMClassifier(kernel=scalar).fit(X, y)
     with pytest.raises(ValueError, match="NaN or infinity"):
         KernelSDGMClassifier(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, y)
-
-
-# --- refused: too large ---
-
-
-def pretend_memory(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
-    real = os.sysconf
-    pages = {"SC_PHYS_PAGES": n_bytes // 4096, "SC_AVPHYS_PAGES": n_bytes // 4096}
-    pages["SC_PAGE_SIZE"] = 4096
-    monkeypatch.setattr(os, "sysconf", lambda name: pages.get(name, real(name)))
-
-
-@every_estimator
-def test_problems_beyond_the_memory_are_refused(
-    estimator: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y = blobs(100, 2, 3)
-    estimator(random_state=0).fit(X, y)
-    pretend_memory(monkeypatch, 4096)
-    with pytest.raises(
-        MemoryError, match=r"would need \d+\.\d GB.*this machine has \d+\.\d GB; "
-    ) as error:
-        estimator().fit(X, y)
-    text = message_of(error)
-    # the remedy is one that this estimator has
-    remedies = re.findall(r"(\w+)=", text.split(";")[1])
-    assert set(remedies) <= set(estimator().get_params())
-
-
-@pytest.mark.parametrize("estimator", [SDGMClassifier, DiscriminativeGMMClassifier])
-def test_too_many_features_are_refused_before_they_are_made(
-    estimator: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pretend_memory(monkeypatch, 2 * 10**9)
-    X, y = blobs(20, 2, 20_000)
-    with pytest.raises(
-        MemoryError, match=r"200030001 features.*96\.0 GB.*2\.0 GB; use covariance_type"
-    ):
-        estimator(**PLAIN[estimator]).fit(X, y)
-
-
-def test_settings_beyond_the_memory_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    # noise, which no simple model says, so that all are tried
-    X, y = np.random.default_rng(0).normal(size=(60, 40)), np.arange(60) % 2
-    monkeypatch.setattr("sdgm.estimators.automatic.FAITHFUL", 0.0)
-    with own_warnings_allowed():
-        model = SDGMClassifier(random_state=0).fit(X, y)
-        assert "full" in {each.parameters["covariance_type"] for each in model.candidates_}
-        pretend_memory(monkeypatch, 10**6)
-        model = SDGMClassifier(random_state=0).fit(X, y)
-    assert {each.parameters["covariance_type"] for each in model.candidates_} == {"tied", "diag"}
-    assert_proper(model, X)
-
-
-@pytest.mark.parametrize("kernel", ["poly", "rbf", "linear", lambda X, Z: X @ Z.T])
-def test_too_many_rows_of_the_dual_form_are_refused_before_much_is_made(
-    kernel: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tracemalloc = pytest.importorskip("tracemalloc")
-    limit = 5 * 10**6
-    pretend_memory(monkeypatch, limit)
-    X, y = blobs(600, 2, 500)
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryError, match="GB"):
-            KernelSDGMClassifier(1, kernel=kernel, gamma=1.0).fit(X, y)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 4 * limit  # the rows themselves, standardised and sorted, are half of it
 
 
 # --- refused or survived: the ends of the floating-point numbers ---

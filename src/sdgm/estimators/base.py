@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import Design
 from sdgm.core.initialization import (
     Start,
     distinct_rows,
@@ -27,8 +26,9 @@ from sdgm.core.options import Options, Preset, Solver, preset_options, with_ridg
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
-from sdgm.estimators.elimination import keep_to_budget
+from sdgm.estimators.elimination import MAX_COVARIANCE, keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
+from sdgm.estimators.footprint import covariance_bytes, learning_bytes, n_free
 from sdgm.estimators.journal import (
     current_journal,
     fingerprint,
@@ -37,6 +37,7 @@ from sdgm.estimators.journal import (
 )
 from sdgm.estimators.large import RowReader, all_in_memory
 from sdgm.estimators.many_rows import ManyRowsMixin
+from sdgm.estimators.memory import available_memory, require_memory
 from sdgm.estimators.parameters import (
     Predictive,
     Prior,
@@ -56,7 +57,6 @@ from sdgm.estimators.preparation import (
     center_and_inverse_scale,
     merged_means,
     reduced_to_samples,
-    require_memory,
 )
 from sdgm.estimators.problem import LARGEST_INPUT, Columns, Problem
 from sdgm.estimators.progress import (
@@ -71,8 +71,6 @@ from sdgm.estimators.threads import learning_threads, sharing_threads
 
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
-# arrays of the size of the Newton matrix that are alive at once, and more for every other thread
-NEWTON_COPIES, THREAD_COPIES = 5, 3
 
 
 class BaseSDGM(
@@ -146,8 +144,10 @@ class BaseSDGM(
         ``context``.
         """
         columns = self._make_columns(problem)
-        size = self._largest_matrix(columns.design, problem.n_components, problem.options)
-        n_coordinates = float(problem.n_components.sum()) * min(columns.design.Rt.shape)
+        H, rank = len(columns.design.Rt), min(columns.design.Rt.shape)
+        self._require_learning(problem, H, rank)
+        size = largest_matrix(problem, rank)
+        n_coordinates = float(problem.n_components.sum()) * rank
         work = len(problem.y) * size * n_coordinates
         previous = self._previous_state(problem, columns)
         start = self._start_state(problem, columns, previous)
@@ -257,6 +257,8 @@ class BaseSDGM(
                 "a classifier needs samples of at least two."
             )
         n_components = components_per_class(self._setting("n_components"), self.classes_)
+        if self._is_precomputed():  # a table that is large itself
+            self._require_columns(len(used), X.shape[1])
         rows, s = X[used], s[used]
         merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
         first = np.full(len(merged), len(X))
@@ -397,31 +399,54 @@ class BaseSDGM(
     def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
         """Where the columns of the last fit's weights are now, -1 where they are gone."""
 
-    _smaller_newton_matrix = "fewer components"
+    @abstractmethod
+    def _require_columns(self, n_rows: int, n_inputs: int) -> None:
+        """Refuse columns that cannot fit, as far as the shape of the table tells.
+
+        Where columns are to be chosen, those that are tried first.
+        """
+
+    @abstractmethod
+    def _fewer_columns(self) -> list[str]:
+        """Words for what would make the design smaller."""
 
     @property
     def _smaller_inputs(self) -> str:
         return "divide the kernel by a number" if self._is_precomputed() else "use standardize=True"
 
-    def _largest_matrix(self, design: Design, n_components: IntArray, options: Options) -> int:
-        """Rows of the largest matrix of Newton's method, after refusing one that does not fit.
+    def _require_learning(self, problem: Problem, n_columns: int, rank: int) -> None:
+        """Refuse to learn with so many columns of this rank, if that cannot fit."""
+        K, options = int(problem.n_components.sum()), problem.options
 
-        With few rows, and with blocks, there is one matrix per component.
-        """
-        rank, K, n_rows = min(design.Rt.shape), int(n_components.sum()), len(design.Z)
-        remedy = f"use {self._smaller_newton_matrix}"
-        if uses_blocks(n_rows, np.full(K, float(rank)), rank, options):
-            size, need = rank, K * rank**2
-        else:
-            size = K * rank
-            need = size * min(size, n_rows)
-            if "solver" in self.get_params():
-                remedy += ", or solver='block'"
-        copies = NEWTON_COPIES + THREAD_COPIES * (sharing_threads(n_rows, size) - 1)
-        require_memory(
-            copies * 8.0 * need, f"The Newton matrix of {K} components x {rank} columns", remedy
-        )
-        return size
+        def need(options: Options) -> float:
+            size = largest_matrix(replace(problem, options=options), rank)
+            n_threads = sharing_threads(len(problem.y), size)
+            return learning_bytes(
+                problem.X.shape,
+                n_columns,
+                rank,
+                K,
+                len(problem.n_components),
+                options,
+                n_threads,
+            )
+
+        n_bytes, by_blocks = need(options), need(replace(options, solver=Solver.BLOCK))
+        solver = []
+        if "solver" in self.get_params() and by_blocks < min(n_bytes, available_memory()):
+            solver = ["solver='block'"]
+        what = f"Learning {K} components x {n_columns} columns of rank {rank}"
+        require_memory(n_bytes, what, [*self._smaller(problem), *solver])
+        n_weights = n_free(K, options) * n_columns
+        wanted = n_weights <= MAX_COVARIANCE or self.max_weights is not None
+        if wanted and not options.learn_alpha:  # all of them stay
+            what = f"The covariance of {n_weights} weights"
+            require_memory(covariance_bytes(n_weights), what, self._smaller(problem))
+
+    def _smaller(self, problem: Problem) -> list[str]:
+        """Words for what would make the problem smaller."""
+        can_have_fewer = "n_components" in self.get_params() and int(problem.n_components.max()) > 1
+        return self._fewer_columns() + ["fewer components"] * can_have_fewer
 
     def _is_precomputed(self) -> bool:
         """Whether X holds kernel values instead of inputs."""
@@ -431,3 +456,13 @@ class BaseSDGM(
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed()
         return tags
+
+
+def largest_matrix(problem: Problem, rank: int) -> int:
+    """Rows of the largest matrix of Newton's method, with a design of this rank.
+
+    With blocks there is one matrix per component.
+    """
+    K = int(problem.n_components.sum())
+    blocks = uses_blocks(len(problem.y), np.full(K, float(rank)), rank, problem.options)
+    return rank if blocks else K * rank

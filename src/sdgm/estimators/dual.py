@@ -16,8 +16,9 @@ from sdgm.core.options import Options, Preset
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.footprint import explicit_bytes, factor_bytes, gram_bytes
+from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import boolean, positive_number
-from sdgm.estimators.preparation import require_memory
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
 # components times columns up to which all rows can become relevance vectors when a reference is
@@ -313,11 +314,17 @@ class KernelSDGMClassifier(BaseSDGM):
             new[1:] = (X[1:] != X[:-1]).any(axis=1)
         candidates, user_rows = X[new], problem.first_user_row[new]
         with np.errstate(over="ignore", invalid="ignore"):
-            self._require_column_memory(kernel, candidates)
             spread = spread_candidates(kernel, candidates, problem)
             if spread is None:
-                design = kernel_design(kernel, candidates).at_rows(np.cumsum(new) - 1)
+                self._require_kernel(kernel, *candidates.shape)
+
+                def require_rank(rank: int) -> None:
+                    self._require_rank(problem, len(candidates), rank)
+
+                design = kernel_design(kernel, candidates, require_rank)
+                design = design.at_rows(np.cumsum(new) - 1)
             else:
+                self._require_gram(len(X), X.shape[1], len(spread))
                 candidates, user_rows = candidates[spread], user_rows[spread]
                 design = matrix_design(kernel.gram(X, candidates))
             largest = np.abs(design.Z).max() * np.abs(design.Rt).max()
@@ -328,20 +335,50 @@ class KernelSDGMClassifier(BaseSDGM):
             )
         return design, KernelBasis(kernel, candidates, user_rows), X
 
-    def _require_column_memory(self, kernel: Kernel, candidates: FloatArray) -> None:
+    def _require_columns(self, n_rows: int, n_inputs: int) -> None:
+        chosen = self._setting("kernel")
+        if self._is_precomputed():
+            self._require_gram(n_rows, n_inputs, n_rows)
+        if self._chooses("kernel") or (isinstance(chosen, str) and chosen not in set(KernelName)):
+            return  # an rbf kernel comes first, whose rank is not known beforehand
+        kernel = make_kernel(chosen, degree=self.degree, coef0=self.coef0)
+        self._require_kernel(kernel, n_rows, n_inputs)
+
+    def _require_kernel(self, kernel: Kernel, N: int, D: int) -> None:
         """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.
 
-        The rank of an rbf kernel is not known beforehand, and usually far below the rows.
+        The rank of an rbf kernel is usually far below the rows; `_require_rank` follows it.
         """
-        N, D = candidates.shape
         size = kernel.explicit_size(D)
         if size is not None and size < N:
-            n_bytes, what = 4.0 * 8 * N * size, f"The {size} monomials of {D} inputs on {N} rows"
-        elif kernel.diagonal(candidates[:1]) is None:
-            n_bytes, what = 4.0 * 8 * N**2, f"The kernel matrix of {N} rows"
-        else:
-            return
-        require_memory(n_bytes, what, "use fewer rows or inputs, or a kernel of lower degree")
+            what = f"The {size} monomials of {D} inputs on {N} rows"
+            require_memory(explicit_bytes(N, D, size), what, self._fewer_columns())
+        elif kernel.diagonal(np.zeros((1, D))) is None:
+            self._require_gram(N, D, N)
+
+    def _require_gram(self, N: int, D: int, n_columns: int) -> None:
+        """Refuse a kernel matrix that does not fit."""
+        what = f"The kernel matrix of {N} rows x {n_columns} columns"
+        require_memory(gram_bytes(N, D, n_columns), what, self._fewer_columns())
+
+    def _require_rank(self, problem: Problem, n_candidates: int, rank: int) -> None:
+        """Refuse a kernel whose rank turns out to be at least this, if that cannot fit."""
+        N, D = problem.X.shape
+        what = f"The kernel matrix of {N} rows, of rank {rank} and more,"
+        require_memory(factor_bytes(N, D, rank), what, self._smaller(problem))
+        self._require_learning(problem, n_candidates + 1, rank)
+
+    def _fewer_columns(self) -> list[str]:
+        kernel = self._setting("kernel")
+        match kernel if isinstance(kernel, str) else None:
+            case KernelName.POLY:
+                return ["fewer rows", "fewer inputs", "a lower degree"]
+            case KernelName.RBF:
+                return ["fewer rows", "a smaller gamma"]
+            case KernelName.LINEAR:
+                return ["fewer rows", "fewer inputs"]
+            case _:
+                return ["fewer rows"]
 
     def _precomputed_columns(self, problem: Problem) -> tuple[Design, PrecomputedBasis, FloatArray]:
         n_rows, n_columns = problem.X_user.shape

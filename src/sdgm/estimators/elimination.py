@@ -16,14 +16,13 @@ from sdgm.core.elimination import Point, eliminate
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import Rows
 from sdgm.estimators.automatic import honest_covariance
-from sdgm.estimators.preparation import require_memory
+from sdgm.estimators.footprint import covariance_bytes
+from sdgm.estimators.memory import available_memory, require_memory
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.threads import blas_threads
 
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
-# matrices of the size of the covariance that are alive at once
-COVARIANCE_COPIES = 4
 
 
 def points_below(
@@ -46,9 +45,9 @@ def points_below(
     """
     n_weights = model._state.n_weights
     require_memory(
-        COVARIANCE_COPIES * 8.0 * n_weights**2,
+        covariance_bytes(n_weights),
         f"The covariance of {n_weights} weights",
-        "fit a smaller model first",
+        ["a smaller model"],
     )
     columns = np.unique(np.concatenate([[0], model._state.column]))
     design = matrix_design(model._basis.transform(model._standardized(sample.X)))
@@ -91,9 +90,14 @@ def take_weights(model: Any, point: Point, labelled: Sample) -> None:
         log_evidence_=point.log_evidence,
         covariance_=None,
     )
-    if point.state.n_weights <= MAX_COVARIANCE:
+    if keeps_covariance(point.state.n_weights):
         with suppress(FloatingPointError), np.errstate(over="raise"):
             model.covariance_ = honest_covariance(model, labelled.X, labelled.y, labelled.s)
+
+
+def keeps_covariance(n_weights: int) -> bool:
+    """Whether the covariance of so many weights is computed: it takes little, and fits."""
+    return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
 
 
 def divergences(points: list[Point], learned: Sample) -> FloatArray:

@@ -16,7 +16,7 @@ from sdgm.core.learning import Result, laplace_covariance
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.rows import Rows
 from sdgm.core.state import State, Stop
-from sdgm.estimators.elimination import MAX_COVARIANCE
+from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import FIT_FRAMES
 from sdgm.exceptions import NumericalTroubleWarning
@@ -86,7 +86,7 @@ class FittedAttributesMixin:
 
         state, scale = best.state, columns.design.scale[best.state.column]
         covariance = None
-        if state.n_weights <= MAX_COVARIANCE:
+        if keeps_covariance(state.n_weights):
             rows = Rows(columns.design.Z, problem.y, problem.s)
             with suppress(NumericalTrouble, FloatingPointError), np.errstate(over="raise"):
                 scaled = laplace_covariance(rows, columns.design.Rt, state)

@@ -21,7 +21,9 @@ from sdgm.core.gaussian_processes import (
 )
 from sdgm.core.initialization import Start, initial_responsibilities
 from sdgm.core.posterior import class_log_posterior, component_log_posterior, row_posterior
+from sdgm.estimators.footprint import process_bytes
 from sdgm.estimators.large import all_in_memory
+from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import (
     Predictive,
     boolean,
@@ -30,7 +32,7 @@ from sdgm.estimators.parameters import (
     components_per_class,
     positive_integer,
 )
-from sdgm.estimators.preparation import reduced_to_samples, require_memory
+from sdgm.estimators.preparation import reduced_to_samples
 
 # draws of the latent functions at a row, half of them mirrored
 DRAWS = 64
@@ -146,7 +148,7 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
         self.n_components_ = reduced_to_samples(n_components, codes, self.classes_, warn=True)
         K, N = int(self.n_components_.sum()), len(X)
         require_memory(
-            3.0 * 8 * K * N**2, f"The curvature of {K} components x {N} rows", "use fewer rows"
+            process_bytes(K, N), f"The curvature of {K} components x {N} rows", ["fewer rows"]
         )
         self.component_class_ = np.repeat(np.arange(len(self.classes_)), self.n_components_)
         self._X, self._free = X, np.ones(K, dtype=bool)

@@ -1,8 +1,7 @@
-"""Making the user's table ready: fewer components, merged rows, scaling, memory."""
+"""Making the user's table ready: fewer components, merged rows, scaling."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -55,15 +54,3 @@ def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, 
     deviation = largest * np.sqrt(share @ (offset / largest) ** 2)
     deviation[constant] = 1.0
     return center, 1.0 / deviation
-
-
-def require_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse a problem that does not fit, before allocating anything."""
-    if not hasattr(os, "sysconf"):  # not a POSIX system
-        return
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if n_bytes > available:
-        raise MemoryError(
-            f"{what} would need {n_bytes / 1e9:.1f} GB, and this machine has "
-            f"{available / 1e9:.1f} GB; {remedy}."
-        )

@@ -13,8 +13,9 @@ from sdgm.core.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.footprint import feature_bytes
+from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import choice
-from sdgm.estimators.preparation import require_memory
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
 # what is tried when the covariance type is left open
@@ -194,12 +195,7 @@ class SDGMClassifier(BaseSDGM):
         covariance_type = choice(
             "covariance_type", self._setting("covariance_type"), CovarianceType
         )
-        H = n_monomials(D, covariance_type)
-        require_memory(
-            3.0 * 8 * N * H,
-            f"The {H} features of {D} inputs on {N} rows",
-            "use covariance_type='diag', fewer inputs or the dual form",
-        )
+        self._require_features(N, D, covariance_type)
         basis = monomials(D, covariance_type)
         with np.errstate(over="ignore"):
             Phi = basis.transform(problem.X)
@@ -213,7 +209,21 @@ class SDGMClassifier(BaseSDGM):
             design = design.scaled(problem.s)
         return Columns(design, basis, problem.X)
 
-    _smaller_newton_matrix = "fewer components or covariance_type='diag'"
+    def _require_columns(self, n_rows: int, n_inputs: int) -> None:
+        if self._chooses("covariance_type"):
+            self._require_features(n_rows, n_inputs, SIMPLE_TO_FULL[0])
+        else:
+            self._require_features(n_rows, n_inputs, self._setting("covariance_type"))
+
+    def _require_features(self, N: int, D: int, covariance_type: str) -> None:
+        """Refuse features that do not fit."""
+        H = n_monomials(D, covariance_type)
+        what = f"The {H} features of {D} inputs on {N} rows"
+        require_memory(feature_bytes(N, D, H), what, self._fewer_columns())
+
+    def _fewer_columns(self) -> list[str]:
+        is_full = self._setting("covariance_type") == CovarianceType.FULL
+        return ["covariance_type='diag'"] * is_full + ["fewer inputs", "fewer rows"]
 
     def _columns_key(self) -> str:
         return f"covariance_type={self._setting('covariance_type')!r}"

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
+from sdgm.core.clusters import MAX_CLUSTERS
 from sdgm.core.initialization import distinct_rows
 from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 from sdgm.core.precision import NumericalTrouble
@@ -20,7 +21,9 @@ from sdgm.core.reference import MAX_RANK
 from sdgm.core.state import Stop
 from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.footprint import clusters_bytes, reference_bytes
 from sdgm.estimators.large import all_in_memory
+from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -169,6 +172,8 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         rows = self._rows(X, y, s, labelled)
         reference = None
         if not rows.labelled.all() and rows.labelled.sum() <= MAX_ROWS:
+            estimator._require_columns(*rows.X.shape)
+            self._require_reference(rows)
             reference = self._reference(rows)
         self.shares_: dict[str, float] = {} if reference is None else reference.shares
         self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
@@ -280,6 +285,16 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             kept = np.linspace(0, len(unlabelled) - 1, self.max_unlabelled).round().astype(np.intp)
             unlabelled = unlabelled[kept]
         return rows.take(np.union1d(np.flatnonzero(rows.labelled), unlabelled))
+
+    def _require_reference(self, rows: PartlyLabelledRows) -> None:
+        """Refuse rows whose dense models do not fit."""
+        (N, D), C = rows.X.shape, len(self.classes_)
+        n_bytes = reference_bytes(N, int(rows.labelled.sum()), C)
+        n_bytes += clusters_bytes(N, D, max(MAX_CLUSTERS, C))
+        what = f"What {N} rows of {D} inputs say of {C} classes"
+        require_memory(
+            n_bytes, what, ["fewer inputs", "fewer labelled rows", "a lower max_unlabelled"]
+        )
 
     def _reference(self, rows: PartlyLabelledRows) -> PartlyLabelledReference | None:
         """The dense model to learn from; None if there is none."""

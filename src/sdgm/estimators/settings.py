@@ -24,6 +24,8 @@ from sdgm.estimators.automatic import (
     is_interrupted,
 )
 from sdgm.estimators.elimination import divergence_within, keep_to_budget
+from sdgm.estimators.footprint import reference_bytes
+from sdgm.estimators.memory import require_memory
 from sdgm.estimators.progress import FIT_FRAMES
 from sdgm.estimators.threads import blas_threads
 from sdgm.exceptions import NumericalTroubleWarning
@@ -84,6 +86,9 @@ class OpenSettingsMixin:
     def _is_precomputed(self) -> bool: ...
 
     @abstractmethod
+    def _require_columns(self, n_rows: int, n_inputs: int) -> None: ...
+
+    @abstractmethod
     def _seeds(self) -> list[int]: ...
 
     @abstractmethod
@@ -120,9 +125,16 @@ class OpenSettingsMixin:
         """The dense model to learn from; None if settings are not to be chosen, or it fails."""
         if not self._is_automatic(problem):
             return None
-        newton_size = float(len(self.classes_) * min(len(problem.y), MAX_RANK))
+        N, C = len(problem.y), len(self.classes_)
+        self._require_columns(*problem.X.shape)
+        require_memory(
+            reference_bytes(N, N, C),
+            f"Choosing the settings from {N} rows of {C} classes",
+            ["settings of your own", "fewer rows"],
+        )
+        newton_size = float(C * min(N, MAX_RANK))
         try:
-            with blas_threads(len(problem.y) * newton_size**2):
+            with blas_threads(N * newton_size**2):
                 return fit_reference(problem.X, problem.y, problem.s)
         except NumericalTrouble:
             return None
