@@ -431,12 +431,14 @@ class BaseSDGM(
                 n_threads,
             )
 
-        n_bytes, by_blocks = need(options), need(replace(options, solver=Solver.BLOCK))
-        solver = []
-        if "solver" in self.get_params() and by_blocks < min(n_bytes, available_memory()):
-            solver = ["solver='block'"]
-        what = f"Learning {K} components x {n_columns} columns of rank {rank}"
-        require_memory(n_bytes, what, [*self._smaller(problem), *solver])
+        n_bytes, available = need(options), available_memory()
+        if n_bytes > available:
+            remedies = self._smaller(problem)
+            by_blocks = need(replace(options, solver=Solver.BLOCK))
+            if "solver" in self.get_params() and by_blocks < min(n_bytes, available):
+                remedies.append("solver='block'")
+            what = f"Learning {K} components x {n_columns} columns of rank {rank}"
+            require_memory(n_bytes, what, remedies)
         n_weights = n_free(K, options) * n_columns
         wanted = n_weights <= MAX_COVARIANCE or self.max_weights is not None
         if wanted and not options.learn_alpha:  # all of them stay
