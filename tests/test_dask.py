@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from dask.sizeof import sizeof  # noqa: E402
+from distributed import Client  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 
@@ -47,7 +49,19 @@ FORMS = [
 ]
 
 
-@pytest.mark.usefixtures("small_scale")
+@pytest.fixture(params=[0, 1, 2], ids=["threads", "1 worker", "2 workers"])
+def workers(request: pytest.FixtureRequest) -> Iterator[int]:
+    """None, whose work threads do, one or two; in this process, where a thousand rows are many."""
+    if not request.param:
+        yield 0
+        return
+    with Client(
+        processes=False, n_workers=request.param, threads_per_worker=1, dashboard_address=":0"
+    ):
+        yield request.param
+
+
+@pytest.mark.usefixtures("small_scale", "workers")
 @pytest.mark.parametrize(("local", "on_dask"), FORMS, ids=["original", "dual"])
 @settings(
     deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -77,6 +91,13 @@ def test_predictions_are_lazy_and_have_the_chunks_of_the_rows() -> None:
     local = model.to_local()
     assert type(local) is SDGMClassifier
     np.testing.assert_array_equal(labels.compute(), local.predict(X))
+    mean, std = model.predict_proba_averaged(rows, return_std=True)
+    alone = model.predict_proba_averaged(rows)
+    expected_mean, expected_std = local.predict_proba_averaged(X, return_std=True)
+    assert mean.chunks == std.chunks == alone.chunks == P.chunks
+    np.testing.assert_allclose(mean.compute(), expected_mean)
+    np.testing.assert_allclose(std.compute(), expected_std)
+    np.testing.assert_allclose(alone.compute(), expected_mean)
 
 
 @pytest.mark.usefixtures("small_scale")
@@ -94,6 +115,12 @@ def test_dataframes_give_names_and_weights_are_taken() -> None:
     np.testing.assert_allclose(
         model.predict_proba(frame).compute(), expected.predict_proba(X), atol=1e-8
     )
+    assert model.score(frame, labels) == pytest.approx(expected.score(X, y))
+    assert model.score(frame, labels, weights) == pytest.approx(expected.score(X, y, weight))
+    arrays = da.from_array(X, chunks=70), da.from_array(y, chunks=90)
+    assert model.score(*arrays) == pytest.approx(expected.score(X, y))
+    with pytest.raises(ValueError, match="select them by name"):
+        model.score(frame[["b", "a"]], labels)
 
 
 @pytest.mark.usefixtures("small_scale")
@@ -103,8 +130,9 @@ def test_class_weights_are_those_of_memory(class_weight) -> None:
     expected = SDGMClassifier(2, random_state=0, class_weight=class_weight).fit(X, y)
     model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight=class_weight)
     model.fit(da.from_array(X, chunks=300), da.from_array(y, chunks=500))
+    np.testing.assert_array_equal(model._active, expected._active)
     np.testing.assert_allclose(
-        model.to_local().predict_proba(X), expected.predict_proba(X), atol=1e-6
+        model.to_local().predict_proba(X), expected.predict_proba(X), atol=1e-8
     )
 
 
@@ -122,7 +150,7 @@ def test_mistakes_are_one_sentence() -> None:
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
 
     rng = da.random.default_rng(0)
     y = rng.integers(0, 2, size=400_000, chunks=50_000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core import sampled_newton
 from sdgm.core.learning import learn, settle_r_and_w
-from sdgm.core.newton import System
+from sdgm.core.newton import System, log_posterior
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
@@ -152,6 +152,46 @@ def test_a_saddle_is_left_as_fast_as_a_mode_is_reached(seed: int) -> None:
     steps = np.maximum(np.abs(size), sampled_newton.FLATTEST)
     expected = L @ (vectors * steps) @ vectors.T @ L.T
     np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, expected, rtol=1e-7, atol=1e-9)
+
+
+def near_a_saddle(seed: int) -> State:
+    """The two components of the second class nearly alike, which the gradient hardly tells."""
+    state = state_of(seed)
+    w = state.w.reshape(3, 5).copy()
+    w[1:] = w[1:].mean(axis=0) + 1e-3 * np.random.default_rng(seed).normal(size=(2, 5))
+    return replace(state, w=w.ravel(), pi=np.array([0.5, 0.25, 0.25]))
+
+
+def test_steps_lead_away_from_a_saddle(monkeypatch: pytest.MonkeyPatch) -> None:
+    # few of them, and no help by Newton's own
+    monkeypatch.setattr(sampled_newton, "STEPS", 12)
+    monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
+    monkeypatch.setattr(sampled_newton, "COMES_CLOSER", np.inf)
+
+    def reached() -> list[float]:
+        ends = [end_of(with_sample(rows_of(i), 1000), near_a_saddle(i), tol=1e-6) for i in range(5)]
+        return [log_posterior(end.fit, end.theta, complete=False) for end in ends]
+
+    away = reached()
+    monkeypatch.setattr(sampled_newton, "saddle_free_cholesky", lambda *_: None)
+    there = reached()
+    assert np.mean(np.array(away) - there) > 50.0
+
+
+def test_along_a_ridge_steps_end_at_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, state = rows_of(0), state_of(0)
+    sampled = with_sample(rows, 1000)
+    whitening = whiten(np.eye(5), state)
+    given = mixture_of(state), whitening.to_theta(state.w)
+
+    def steps(shrinks: float) -> int:
+        monkeypatch.setattr(sampled_newton, "SHRINKS", shrinks)
+        return maximize_by_sample(sampled, whitening, *given, tol=1e-3, observed=True, exact=False)[
+            1
+        ]
+
+    # no step is good enough to be on no ridge, or every step is
+    assert steps(0.0) < steps(1.0)
 
 
 def test_a_sample_of_all_rows_takes_about_as_many_steps_as_newton() -> None:

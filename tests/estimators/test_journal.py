@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core import sampled_newton
@@ -142,8 +143,30 @@ def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None
     rng = np.random.default_rng(0)
     for damage in (b"", b"no", content[: len(content) // 2], rng.bytes(1000)):
         path.write_bytes(damage)
-        with pytest.raises(ValueError, match=r"cannot be read .* remove it to start anew"):
+        with pytest.raises(ValueError, match=r"(cannot be read|damaged).* remove it to start anew"):
             SDGMClassifier(2, random_state=0, checkpoint=path).fit(X, y)
+
+
+def test_another_file_is_not_taken_for_a_checkpoint(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("to be kept")
+    with pytest.raises(ValueError, match=r"notes.txt' is no checkpoint .* name another file"):
+        SDGMClassifier(2, checkpoint=notes).fit(X, y)
+    assert notes.read_text() == "to be kept"
+    with pytest.raises(ValueError, match="empty path"):
+        SDGMClassifier(2, checkpoint="").fit(X, y)
+
+
+def test_a_fit_that_goes_on_has_a_mark_of_its_own(tmp_path: Path) -> None:
+    model = SDGMClassifier(2, random_state=0, warm_start=True)
+    marks = {journal_module.fingerprint(model, X, y, None)}
+    for max_iter in (3, 5):
+        model.set_params(max_iter=max_iter)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(X, y)
+        model.set_params(max_iter=None)
+        marks.add(journal_module.fingerprint(model, X, y, None))
+    assert len(marks) == 3
 
 
 CHILD = """
@@ -152,9 +175,13 @@ import numpy as np
 from sklearn.datasets import make_classification
 import sdgm.estimators.journal as journal
 from sdgm import SDGMClassifier
+from sdgm.estimators import many_rows
 
 journal.WRITE_EVERY = 0.02
-X, y = make_classification(3000, 12, n_informative=8, n_classes=3, random_state=0)
+n_rows = int(sys.argv[3])
+if n_rows > 10_000:  # which are many here: two samples, then all rows
+    many_rows.LARGE_ROWS, many_rows.SAMPLE_ROWS, many_rows.MIDDLE_ROWS = 10_000, 2_000, 4_000
+X, y = make_classification(n_rows, 12, n_informative=8, n_classes=3, random_state=0)
 print("ready", flush=True)
 model = SDGMClassifier(2, n_init=2, random_state=0, checkpoint=sys.argv[1]).fit(X, y)
 np.savez(sys.argv[2], coef=model.coef_, intercept=model.intercept_, P=model.predict_proba(X))
@@ -162,10 +189,14 @@ np.savez(sys.argv[2], coef=model.coef_, intercept=model.intercept_, P=model.pred
 
 
 @pytest.mark.slow
-def test_a_fit_killed_at_twenty_random_moments_resumes_to_the_same_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_rows", [3_000, 40_000])
+def test_a_fit_killed_at_twenty_random_moments_resumes_to_the_same_model(
+    n_rows: int, tmp_path: Path
+) -> None:
     def child(result: str, seconds: float | None) -> bool:
         """Whether it came to its end."""
-        command = [sys.executable, "-c", CHILD, str(tmp_path / "fit"), str(tmp_path / result)]
+        files = str(tmp_path / "fit"), str(tmp_path / result)
+        command = [sys.executable, "-c", CHILD, *files, str(n_rows)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}
         ) as process:

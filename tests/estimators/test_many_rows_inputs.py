@@ -313,3 +313,20 @@ def test_a_single_number_is_no_table() -> None:
 def test_a_reader_names_its_inputs(n_rows: int) -> None:
     fitted = model().fit(Reader(X[:n_rows], ["width", "height"]), Y[:n_rows])
     assert fitted.feature_names_in_.tolist() == ["width", "height"]
+
+
+@pytest.mark.parametrize("path", ["X.npy", Path("X.npy")], ids=["text", "path"])
+def test_a_path_is_no_table(path) -> None:
+    for estimator in (model(), sdgm.MixtureOfGPsClassifier(), sdgm.SemiSupervisedSDGMClassifier()):
+        with pytest.raises(TypeError, match=r"X is the path 'X.npy', not a table; .*mmap_mode"):
+            estimator.fit(path, Y)
+
+
+def test_readers_are_for_estimators_that_need_all_rows_at_once_too() -> None:
+    rows = Reader(X[:60])
+    for estimator in (
+        sdgm.MixtureOfGPsClassifier(optimizer=False, n_components=1),
+        sdgm.SemiSupervisedSDGMClassifier(model()),
+    ):
+        P = estimator.fit(rows, Y[:60]).predict_proba(X[:60])
+        np.testing.assert_array_equal(P, clone(estimator).fit(X[:60], Y[:60]).predict_proba(X[:60]))
