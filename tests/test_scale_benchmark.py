@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from benchmarks.machine import busy_seconds
-from benchmarks.scale import cells, pixels
+from benchmarks.scale import cells, pixels, sample
+from benchmarks.scale import page as page_module
 from benchmarks.scale.cost import KINDS, work
 from benchmarks.scale.model_of_cost import Cost
 from benchmarks.scale.page import page
+from benchmarks.scale.page_of_cost import all_columns, seconds_of_samples
 from benchmarks.scale.passes import counted
 from benchmarks.scale.picture import exponent
 from benchmarks.scale.problems import DRAWN_ROWS, Gaussians
+from sdgm.core.features import monomials
 from sdgm.core.objective import class_totals
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows
@@ -101,14 +104,44 @@ def test_work_of_children_is_not_that_of_others(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_verdict_on_pixels_is_about_our_own_model() -> None:
-    common = {"topic": "pixels", "rows": pixels.ROWS, "allocated_bytes": 1, "weights": 1,
-              "error": 0.1, "log_loss": 0.3, "source": "here", "others": 0.0}  # fmt: skip
+    common = {"status": "done", "topic": "pixels", "rows": pixels.ROWS, "allocated_bytes": 1,
+              "weights": 1, "error": 0.1, "log_loss": 0.3, "source": "here",
+              "others": 0.0}  # fmt: skip
     records = [
         {"model": pixels.LOGISTIC, "seconds": 60.0, **common},
         {"model": pixels.SDGM, "seconds": 6000.0, **common},
     ]
-    verdicts = [line for line in page(records, has_picture=False).splitlines() if "target" in line]
+    records += [{"status": "timeout", "timeout": 9.0, "topic": "pixels", "model": "other",
+                 "rows": 60_000}]  # fmt: skip
+    text = page(records, has_picture=False)
+    assert "- pixels, other, 60,000: timeout after 9 s" in text
+    verdicts = [line for line in text.splitlines() if "target" in line]
     assert verdicts == [
         "**Not met**: SDGM, diagonal: 100.0 minutes; the target is under 30 minutes with 60,000 "
         "images."
     ]
+
+
+@pytest.mark.parametrize(("worse", "word"), [(0.0, "Met"), (0.05, "Not met")])
+def test_a_sample_that_loses_is_told_by_paired_rows(worse: float, word: str) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=10_000)
+    P = rng.beta(2.0, 1.0, size=10_000)
+    P = np.where(y == 1, [1.0 - P, P], [P, 1.0 - P]).T
+    other = P + rng.normal(size=(10_000, 1)) * [[-0.01, 0.01]]
+    other = np.clip(other - worse * (2 * np.eye(2)[y] - 1.0), 0.01, 0.99)
+    rows, _ = sample.DATA[sample.GENERATED]
+    sampled, at_once = ({"rows": rows, **sample.by_batch(y, each)} for each in (other, P))
+    assert page_module.sample_verdict(sample.GENERATED, sampled, at_once).startswith(f"**{word}**")
+
+
+def test_the_time_of_samples_is_carried_on_by_a_power_of_the_columns() -> None:
+    fits = [
+        {"rows": 100_000, "inputs": D, "seconds": 7.0 + 1e-4 * all_columns(D) ** 2,
+         "pass_seconds": {"gradients": 5.0, "norms": 2.0}}
+        for D in (10, 30, 50)
+    ]  # fmt: skip
+    seconds, power = seconds_of_samples(fits, 5151)
+    assert (seconds, power) == pytest.approx((1e-4 * 5151**2, 2.0))
+    assert all_columns(100) == len(monomials(100, "full"))
+    assert seconds_of_samples(fits[:1], 5151) is None

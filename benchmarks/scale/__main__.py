@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.child import ROOT
+from benchmarks.machine import commit
 from benchmarks.records import path_of
 from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels, sample
 from benchmarks.scale.cells import Plan
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         require_images(parser)
     for word in words:
         print(f"{word}:", flush=True)
-        TOPICS[word].run(path, plan, f"`{command}`, {surroundings()}")
+        TOPICS[word].run(path, plan, f"`{command}`, commit {commit()}, {surroundings()}")
         write(path)
     if not words:
         write(path)
@@ -54,9 +55,10 @@ def write(path: Path) -> None:
     from benchmarks.scale.page import page  # matplotlib is not needed before
     from benchmarks.scale.picture import draw
 
-    records = [record for record in read_records(path) if record["status"] == "done"]
+    records = read_records(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    has_picture = draw(records, path.with_name("scale.png"))
+    done = [record for record in records if record["status"] == "done"]
+    has_picture = draw(done, path.with_name("scale.png"))
     path.with_name("scale.md").write_text(page(records, has_picture=has_picture), encoding="utf-8")
     print(f"written: {path.with_name('scale.md')}", flush=True)
 

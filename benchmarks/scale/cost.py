@@ -17,7 +17,14 @@ import numpy as np
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
 from benchmarks.scale.disk import write_elsewhere
-from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, OBSERVED, counted
+from benchmarks.scale.passes import (
+    DERIVATIVES,
+    GRADIENTS,
+    NORMS,
+    OBSERVED,
+    SLOPES,
+    counted,
+)
 from benchmarks.scale.problems import TRAIN, wide
 from sdgm import SDGMClassifier
 from sdgm.core.features import monomials
@@ -137,7 +144,7 @@ def one_pass(rows: int, inputs: int, weights: int) -> Record:
 
 
 def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple[float, float]:
-    """Work of one row in one pass.
+    """Work of one row in one pass; norms and slopes are those of all columns there could be.
 
     Returns
     -------
@@ -149,6 +156,10 @@ def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple
     """
     sizes = np.array(by_component, dtype=float)
     m, K = sizes.sum(), len(sizes)
+    if kind == NORMS:
+        return 3.0 * inputs + 3 * columns, 2.0 * columns
+    if kind == SLOPES:
+        return 3.0 * inputs + 3 * columns + 15 * K, 6.0 * columns * K
     informations = KINDS.index(kind)
     element_wise = (
         3 * inputs + 2 * columns + 15 * K + 2 * (informations + 1) * m * (informations > 0)

@@ -17,8 +17,9 @@ from benchmarks.scale.tables import found, header, number, row, seconds_of, verd
 GIGABYTE = 1e9
 
 
-def page(records: Sequence[Record], *, has_picture: bool) -> str:
-    """All sections that something was measured for."""
+def page(every: Sequence[Record], *, has_picture: bool) -> str:
+    """All sections that something was measured for, and what was tried and not measured."""
+    records = [record for record in every if record["status"] == "done"]
     sections = {
         "growth": lambda own: growth_section(own, has_picture=has_picture),
         "sample": sample_section,
@@ -53,7 +54,19 @@ def page(records: Sequence[Record], *, has_picture: bool) -> str:
                 f"{min(others):.1f} to {max(others):.1f} on average.",
                 "",
             ]
+    failed = [record for record in every if record["status"] != "done"]
+    if failed:
+        lines += ["## Not measured", "", *(f"- {failure(record)}" for record in failed)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def failure(record: Record) -> str:
+    """What was tried, and how it ended."""
+    about = ("topic", "problem", "model", "way", "kernel", "what", "rows", "inputs", "round")
+    words = [f"{record[key]:,}" if key == "rows" else str(record[key]) for key in about
+             if key in record]  # fmt: skip
+    late = f" after {record['timeout']:.0f} s" if "timeout" in record else ""
+    return f"{', '.join(words)}: {record['status']}{late}"
 
 
 def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
@@ -126,7 +139,27 @@ def sample_section(own: list[Record]) -> list[str]:
                     memory, f"{record['log_loss']:.4f}", percent(record["error"]),
                     record["weights"])
             )  # fmt: skip
+    for problem in sample.DATA:
+        ways = [found(own, problem=problem, way=way) for way in (sample.DEFAULT, sample.AT_ONCE)]
+        if all(ways):
+            lines += ["", sample_verdict(problem, *(records[0] for records in ways))]
     return lines
+
+
+def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
+    """Whether the sample loses something that can be measured, by the same test rows."""
+    loss, error = (
+        sample.difference(sampled[name], at_once[name])
+        for name in ("batch_log_losses", "batch_errors")
+    )
+    what = (
+        f"{problem}: with the sample the log loss is higher by {loss[0]:.4f} ± {loss[1]:.4f}, the "
+        f"error by {100 * error[0]:.2f} ± {100 * error[1]:.2f} % (standard errors over the same "
+        "test rows)"
+    )
+    good = all(mean <= 2.0 * deviation for mean, deviation in (loss, error))
+    full_size = sampled["rows"] >= sample.DATA[problem][0]
+    return verdict(good, what, "no loss beyond two standard errors", full_size=full_size)
 
 
 def growth_rows(some: list[Record]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from statistics import median
 
 from benchmarks.records import Record
@@ -17,13 +18,15 @@ from benchmarks.scale.model_of_cost import (
     groups,
     tasks_of_pass,
 )
-from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, OBSERVED
+from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, NORMS, OBSERVED, SLOPES
 from benchmarks.scale.tables import found, header, row
 from sdgm.estimators.large import MIDDLE_ROWS
 
 HOUR = 3600.0
 # rows beyond which there is a second sample
 TWO_SAMPLES = 2 * MIDDLE_ROWS
+# passes for which all columns are made
+OF_ALL_COLUMNS = (NORMS, SLOPES)
 NAMES = {GRADIENTS: "gradient", DERIVATIVES: "curvature", OBSERVED: "observed"}
 
 
@@ -40,9 +43,11 @@ def cost_section(own: list[Record], on_dask: list[Record]) -> list[str]:
         "row and takes 4 p K operations in products of matrices. One for the *curvature* too makes "
         "4 m numbers and takes 2 p m + m² + 2 Σ m_k² operations more, and one for the *observed* "
         "curvature another 2 m and m² + 2 Σ m_k². Beyond 131,072 rows nearly all passes are for "
-        "the gradient. Every pass reads 8 bytes per input, 4 per label and, on Dask, 8 per sample "
-        "weight, and hands on p K numbers, m² or 2 m² per 65,536 rows. Inputs and labels apart, "
-        "nothing of length N is kept.",
+        "the gradient. Two or three more are for *norms* and *slopes* of all H columns there could "
+        "be, by which some come back: 3 D + 3 H + 15 K numbers and 6 H K operations at most; and a "
+        "few that count or draw rows make next to nothing. Every pass reads 8 bytes per input, 4 "
+        "per label and, on Dask, 8 per sample weight, and hands on p K numbers, m² or 2 m² per "
+        "65,536 rows. Inputs and labels apart, nothing of length N is kept.",
         "",
     ]
     if not passes:
@@ -60,8 +65,9 @@ def cost_section(own: list[Record], on_dask: list[Record]) -> list[str]:
         "### Fits, predicted and measured",
         "",
         "Predicted are as many passes over all rows as there were, each from the two constants and "
-        "the weights left at the end (the first passes have more); for the whole fit with the time "
-        "of the rest, as it was at the fewest rows with as many samples.",
+        "the weights left at the end (the first passes have more), those for norms and slopes "
+        "among them; for the whole fit with the time of the rest, as it was at the fewest rows "
+        "with as many samples.",
         "",
         *fits_table(fits, cost),
         "",
@@ -90,7 +96,12 @@ def n_passes(record: Record, kind: str) -> int:
 
 def seconds_of_passes(record: Record) -> float:
     """Of those that the model of cost is about."""
-    return sum(record["pass_seconds"].get(kind, 0.0) for kind in KINDS)
+    return sum(record["pass_seconds"].get(kind, 0.0) for kind in (*KINDS, *OF_ALL_COLUMNS))
+
+
+def all_columns(inputs: int) -> int:
+    """H: a constant, inputs, squares and products."""
+    return (inputs + 1) * (inputs + 2) // 2
 
 
 def rest_of(fits: list[Record], record: Record) -> float:
@@ -105,8 +116,8 @@ def rest_of(fits: list[Record], record: Record) -> float:
 
 def fits_table(fits: list[Record], cost: Cost) -> list[str]:
     lines = header("rows", "D", "weights", "p", *(f"passes: {NAMES[kind]}" for kind in KINDS),
-                   "their seconds", "predicted", "seconds of the fit", "predicted",
-                   "allocated, MB")  # fmt: skip
+                   "of all columns", "their seconds", "predicted", "seconds of the fit",
+                   "predicted", "allocated, MB")  # fmt: skip
     for r in fits:
         shape = r["rows"], r["inputs"], r["columns"], r["by_component"]
         counts = [n_passes(r, kind) for kind in KINDS]
@@ -114,8 +125,13 @@ def fits_table(fits: list[Record], cost: Cost) -> list[str]:
             n * cost.pass_seconds(kind, *shape, THREADS)
             for kind, n in zip(KINDS, counts, strict=True)
         )
+        shape = r["rows"], r["inputs"], all_columns(r["inputs"]), r["by_component"]
+        predicted += sum(
+            n_passes(r, kind) * cost.pass_seconds(kind, *shape, THREADS) for kind in OF_ALL_COLUMNS
+        )
+        of_all = sum(n_passes(r, kind) for kind in OF_ALL_COLUMNS)
         lines.append(
-            row(f"{r['rows']:,}", r["inputs"], r["weights_left"], r["columns"], *counts,
+            row(f"{r['rows']:,}", r["inputs"], r["weights_left"], r["columns"], *counts, of_all,
                 f"{seconds_of_passes(r):.1f}", f"{predicted:.1f}", f"{r['seconds']:.1f}",
                 f"{rest_of(fits, r) + predicted:.1f}", f"{r['allocated_bytes'] / 1e6:,.0f}")
         )  # fmt: skip
@@ -127,38 +143,45 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
     many = [r for r in fits if r["rows"] > TWO_SAMPLES]
     if not many:
         return []
-    gradients = max(n_passes(r, GRADIENTS) for r in many)
-    curvatures = max(n_passes(r, DERIVATIVES) for r in many)
+    kinds = (GRADIENTS, DERIVATIVES, *OF_ALL_COLUMNS)
+    counts = {kind: max(n_passes(r, kind) for r in many) for kind in kinds}
+    n_all = max(sum(r["passes"].values()) for r in many)
     tasks = [r["task_seconds"] for r in on_dask if r.get("task_seconds")]
     n_tasks = tasks_of_pass(groups(ROWS))
     overhead = n_tasks * median(tasks) if tasks else 0.0
+    samples = seconds_of_samples(fits, all_columns(INPUTS))
     lines = [
         f"### 10⁹ rows of {INPUTS} inputs on {CORES} cores, on paper",
         "",
         f"Not measured. In memory of the workers: {bytes_per_row(INPUTS) * ROWS / 1e9:,.0f} GB, "
         f"{bytes_per_row(INPUTS) * ROWS / CORES / 1e9:.1f} GB per core, each byte read once per "
-        f"pass. {gradients} passes for the gradient and {curvatures} for the curvature, the most "
-        "of any fit above. How many weights are left decides, and nobody knows before: the sample "
-        "starts from 5,151 columns per component, and a model that kept them all could not be "
-        f"learned this way. So here are {COMPONENTS} components with different numbers of weights, "
-        "no two of them on the same column. Of the samples the table says nothing: they are "
-        "learned on one machine, where a larger number of inputs costs more than all else; see the "
-        "fits with more inputs above.",
+        f"pass. Of all kinds as many passes as any fit above had beyond {TWO_SAMPLES:,} rows: "
+        f"{counts[GRADIENTS]} for the gradient, {counts[DERIVATIVES]} for the curvature, "
+        f"{counts[NORMS] + counts[SLOPES]} for norms and slopes of all "
+        f"{all_columns(INPUTS):,} columns, {n_all} with those that count or draw rows, which take "
+        "Dask's own time only. How many weights are left decides, and nobody knows before; a model "
+        "that kept all columns could not be learned this way. So here are "
+        f"{COMPONENTS} components with different numbers of weights, no two of them on the same "
+        "column.",
         "",
         *header("weights of each component", "seconds for a gradient", "for a curvature",
-                "statistics for a curvature, at most, GB", "hours for all passes"),
+                "for norms and slopes", "statistics for a curvature, at most, GB",
+                "hours for all passes"),
     ]  # fmt: skip
     for left in LEFT:
         sizes, m = [left] * COMPONENTS, left * COMPONENTS
-        columns = min(1 + m, 5_151)
-        gradient, curvature = (
-            cost.pass_seconds(kind, ROWS, INPUTS, columns, sizes, CORES)
-            for kind in (GRADIENTS, DERIVATIVES)
-        )
+        columns = {kind: min(1 + m, all_columns(INPUTS)) for kind in kinds}
+        columns |= dict.fromkeys(OF_ALL_COLUMNS, all_columns(INPUTS))
+        seconds = {
+            kind: cost.pass_seconds(kind, ROWS, INPUTS, columns[kind], sizes, CORES)
+            for kind in kinds
+        }
+        of_all = sum(counts[kind] * seconds[kind] for kind in OF_ALL_COLUMNS)
         traffic = groups(ROWS) * 8.0 * (m**2 + m) / 1e9
-        hours = (gradients * (gradient + overhead) + curvatures * (curvature + overhead)) / HOUR
+        hours = (n_all * overhead + sum(counts[kind] * seconds[kind] for kind in kinds)) / HOUR
         lines.append(
-            row(left, f"{gradient:.0f} + {overhead:.0f}", f"{curvature:.0f} + {overhead:.0f}",
+            row(left, f"{seconds[GRADIENTS]:.0f} + {overhead:.0f}",
+                f"{seconds[DERIVATIVES]:.0f} + {overhead:.0f}", f"{of_all:.0f} in all",
                 f"{traffic:,.0f}", f"{hours:.1f}")
         )  # fmt: skip
     lines += [
@@ -173,4 +196,28 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
         + " Statistics are matrices of m² numbers, one for every 65,536 rows if no worker adds its "
         "own first.",
     ]
+    if samples is not None:
+        lines += [
+            "",
+            "Before that the client learns from the samples, on one machine. Their time in the "
+            "fits above with more inputs grows with the number of columns to the power "
+            f"{samples[1]:.1f}; for {all_columns(INPUTS):,} columns that makes "
+            f"**{samples[0] / HOUR:.1f} hours** with two cores, which come on top of the passes. "
+            "It is an extrapolation from two fits, and so no more than the order of magnitude.",
+        ]
     return lines
+
+
+def seconds_of_samples(fits: list[Record], n_columns: int) -> tuple[float, float] | None:
+    """Seconds to learn from the samples with so many columns, and the exponent it comes from.
+
+    From the two fits with most inputs, at the same number of rows.
+    """
+    by_inputs = {r["inputs"]: r for r in fits if r["rows"] <= TWO_SAMPLES}
+    if len(by_inputs) < 2:
+        return None
+    few, many = (by_inputs[inputs] for inputs in sorted(by_inputs)[-2:])
+    rests = [r["seconds"] - seconds_of_passes(r) for r in (few, many)]
+    columns = [all_columns(r["inputs"]) for r in (few, many)]
+    power = log(rests[1] / rests[0]) / log(columns[1] / columns[0])
+    return rests[1] * (n_columns / columns[1]) ** power, power

@@ -9,6 +9,7 @@ from typing import Any
 
 # what the sums are, by the function that makes a block's share
 GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
+NORMS, SLOPES = "norms", "slopes"
 KINDS = {
     "derivatives_of_rows": DERIVATIVES,
     "gradient_of_rows": GRADIENTS,
@@ -16,6 +17,8 @@ KINDS = {
     "curvature_product": "products",
     "fit_of_rows": "fits",
     "drawn_sample": "sample",
+    "root_mean_squares": NORMS,
+    "slopes_of_rows": SLOPES,
 }
 
 
@@ -27,7 +30,8 @@ class Passes:
     seconds : dict
         Of each pass, by number of rows and kind: ``gradients``, ``derivatives`` (gradient and
         curvature), ``observed`` (what is missing of the information too); with many coordinates
-        ``curvatures`` and ``products``; ``fits``, ``sample``, and ``counts`` for the rest.
+        ``curvatures`` and ``products``; of all columns there could be ``norms`` and ``slopes``, by
+        which some come back; ``fits``, ``sample``, and ``counts`` for the rest.
     rows : object or None
         The rows of the last pass.
     """

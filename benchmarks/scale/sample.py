@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +23,8 @@ GENERATED, PIXELS = "2 classes", "MNIST, 20 principal components"
 # rows to learn from, and components of each class
 DATA = {GENERATED: (100_000, 2), PIXELS: (60_000, 1)}
 TEST_ROWS = 100_000
+# parts of the test rows, which are 10,000 or TEST_ROWS
+BATCHES = 100
 
 
 def keys(plan: Plan) -> list[Key]:
@@ -51,7 +53,23 @@ def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
     for each in patches:
         each.start()
     record = fitted(model, X, y)
-    yield record | sizes_of(model) | judged(y_test, in_parts(model.predict_proba, X_test))
+    P = in_parts(model.predict_proba, X_test)
+    yield record | sizes_of(model) | judged(y_test, P) | by_batch(y_test, P)
+
+
+def by_batch(y: np.ndarray, P: np.ndarray) -> Record:
+    """Mean log loss and error of each batch of test rows, by which two models are compared."""
+    with np.errstate(divide="ignore"):
+        losses = -np.log(P[np.arange(len(y)), y]), P.argmax(axis=1) != y
+    names = "batch_log_losses", "batch_errors"
+    means = [each.reshape(BATCHES, -1).mean(axis=1).round(6).tolist() for each in losses]
+    return dict(zip(names, means, strict=True))
+
+
+def difference(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Mean of the differences between paired batches, and its standard error."""
+    each = np.subtract(one, other)
+    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each)))
 
 
 def tables(problem: str, rows: int) -> tuple[Table, Table]:

@@ -25,7 +25,7 @@ ABOVE_ONE = 0.3173
 # what the weights there are leave of the curvature of the others is computed with so many numbers
 # (several times as many at work) and multiplications at most, and so many rows per weight at least
 MOST_NUMBERS = 1 << 22
-MOST_WORK = 1e11
+MOST_WORK = 2.5e11
 ENOUGH_ROWS = 32
 # part of its curvature below which a weight says only what others say
 SAME = 1e-6
