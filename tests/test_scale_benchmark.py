@@ -12,6 +12,7 @@ import pytest
 from benchmarks.machine import busy_seconds
 from benchmarks.scale import cells, pixels, sample
 from benchmarks.scale import page as page_module
+from benchmarks.scale.__main__ import make_parser
 from benchmarks.scale.cost import KINDS, work
 from benchmarks.scale.model_of_cost import Cost
 from benchmarks.scale.page import page
@@ -145,3 +146,12 @@ def test_the_time_of_samples_is_carried_on_by_a_power_of_the_columns() -> None:
     assert (seconds, power) == pytest.approx((1e-4 * 5151**2, 2.0))
     assert all_columns(100) == len(monomials(100, "full"))
     assert seconds_of_samples(fits[:1], 5151) is None
+
+
+def test_words_are_checked_and_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = make_parser()
+    assert parser.parse_args([]).words == []
+    assert parser.parse_args(["dual", "--quick"]).words == ["dual"]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["duel"])
+    assert "'duel' is none of growth, sample" in capsys.readouterr().err
