@@ -18,6 +18,7 @@ from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
 from benchmarks.scale.disk import write_elsewhere
 from benchmarks.scale.passes import (
+    CROSS,
     DERIVATIVES,
     GRADIENTS,
     NORMS,
@@ -40,7 +41,7 @@ from sdgm.experiments.cells import Key
 SIZES = (100_000, 1_000_000, 10_000_000)
 # rows above which the table is in a file
 ON_DISK = 2_000_000
-COMPONENTS = 4
+COMPONENTS, CLASSES = 4, 2
 PASS_ROWS = 100_000
 # inputs, and weights of each component
 PASSES = ((10, 5), (10, 25), (10, 60), (30, 25), (30, 100), (100, 25), (100, 100), (100, 250))
@@ -160,10 +161,14 @@ def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple
         return 3.0 * inputs + 3 * columns, 2.0 * columns
     if kind == SLOPES:
         return 3.0 * inputs + 3 * columns + 15 * K, 6.0 * columns * K
-    informations = KINDS.index(kind)
-    element_wise = (
-        3 * inputs + 2 * columns + 15 * K + 2 * (informations + 1) * m * (informations > 0)
-    )
-    curvature = m**2 + 2 * (sizes**2).sum()
-    products = 4 * columns * K + 2 * columns * m * (informations > 0) + informations * curvature
+    if kind == CROSS:
+        return 3.0 * inputs + 3 * columns + 15 * K + 2 * m + 2 * K * columns, 2.0 * K * m * columns
+    element_wise = 3.0 * inputs + 2 * columns + 15 * K
+    products = 4.0 * columns * K
+    if kind != GRADIENTS:
+        element_wise += 4 * m
+        products += m**2 + float(sizes @ sizes)
+    if kind == OBSERVED:  # every class has its own rows
+        element_wise += 3 * m / CLASSES
+        products += (m**2 / CLASSES + float(sizes @ sizes)) / CLASSES
     return float(element_wise), float(products)

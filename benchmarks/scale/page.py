@@ -140,9 +140,9 @@ def sample_section(own: list[Record]) -> list[str]:
                     record["weights"])
             )  # fmt: skip
     for problem in sample.DATA:
-        ways = [found(own, problem=problem, way=way) for way in (sample.DEFAULT, sample.AT_ONCE)]
-        if all(ways):
-            lines += ["", sample_verdict(problem, *(records[0] for records in ways))]
+        for record in found(own, problem=problem, way=sample.DEFAULT):
+            for other in found(own, problem=problem, way=sample.AT_ONCE, rows=record["rows"]):
+                lines += ["", sample_verdict(problem, record, other)]
     return lines
 
 

@@ -18,7 +18,7 @@ from benchmarks.scale.model_of_cost import (
     groups,
     tasks_of_pass,
 )
-from benchmarks.scale.passes import DERIVATIVES, GRADIENTS, NORMS, OBSERVED, SLOPES
+from benchmarks.scale.passes import CROSS, DERIVATIVES, GRADIENTS, NORMS, OBSERVED, SLOPES
 from benchmarks.scale.tables import found, header, row
 from sdgm.estimators.large import MIDDLE_ROWS
 
@@ -26,7 +26,7 @@ HOUR = 3600.0
 # rows beyond which there is a second sample
 TWO_SAMPLES = 2 * MIDDLE_ROWS
 # passes for which all columns are made
-OF_ALL_COLUMNS = (NORMS, SLOPES)
+OF_ALL_COLUMNS = (NORMS, SLOPES, CROSS)
 NAMES = {GRADIENTS: "gradient", DERIVATIVES: "curvature", OBSERVED: "observed"}
 
 
@@ -41,11 +41,13 @@ def cost_section(own: list[Record], on_dask: list[Record]) -> list[str]:
         "row has p columns (those that any component still uses) and the K components have m "
         "weights in all, m_k each. A pass for the *gradient* makes 3 D + 2 p + 15 K numbers per "
         "row and takes 4 p K operations in products of matrices. One for the *curvature* too makes "
-        "4 m numbers and takes 2 p m + m² + 2 Σ m_k² operations more, and one for the *observed* "
-        "curvature another 2 m and m² + 2 Σ m_k². Beyond 131,072 rows nearly all passes are for "
-        "the gradient. Two or three more are for *norms* and *slopes* of all H columns there could "
-        "be, by which some come back: 3 D + 3 H + 15 K numbers and 6 H K operations at most; and a "
-        "few that count or draw rows make next to nothing. Every pass reads 8 bytes per input, 4 "
+        "4 m numbers and takes m² + Σ m_k² operations more, and one for the *observed* curvature, "
+        "with C classes, another 3 m / C and (m² / C + Σ m_k²) / C. Beyond 131,072 rows nearly all "
+        "passes are for the gradient. Two or three more are for *norms* and *slopes* of all H "
+        "columns there could be, by which some come back: 3 D + 3 H + 15 K numbers and 8 H K "
+        "operations at most; up to 131,072 rows two also for their curvature with the weights "
+        "there are, 2 H K m operations. A few that count or draw rows make next to nothing. Every "
+        "pass reads 8 bytes per input, 4 "
         "per label and, on Dask, 8 per sample weight, and hands on p K numbers, m² or 2 m² per "
         "65,536 rows. Inputs and labels apart, nothing of length N is kept.",
         "",
@@ -200,10 +202,12 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
         lines += [
             "",
             "Before that the client learns from the samples, on one machine. Their time in the "
-            "fits above with more inputs grows with the number of columns to the power "
+            "fits above with most inputs grows with the number of columns to the power "
             f"{samples[1]:.1f}; for {all_columns(INPUTS):,} columns that makes "
             f"**{samples[0] / HOUR:.1f} hours** with two cores, which come on top of the passes. "
-            "It is an extrapolation from two fits, and so no more than the order of magnitude.",
+            "It is an extrapolation from two fits, no more than the order of magnitude: with so "
+            "many columns the first sample has a quarter of the rows that it had there, and a "
+            "second one follows.",
         ]
     return lines
 
@@ -213,7 +217,8 @@ def seconds_of_samples(fits: list[Record], n_columns: int) -> tuple[float, float
 
     From the two fits with most inputs, at the same number of rows.
     """
-    by_inputs = {r["inputs"]: r for r in fits if r["rows"] <= TWO_SAMPLES}
+    rows = min(r["rows"] for r in fits)
+    by_inputs = {r["inputs"]: r for r in fits if r["rows"] == rows}
     if len(by_inputs) < 2:
         return None
     few, many = (by_inputs[inputs] for inputs in sorted(by_inputs)[-2:])

@@ -9,7 +9,7 @@ from typing import Any
 
 # what the sums are, by the function that makes a block's share
 GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
-NORMS, SLOPES = "norms", "slopes"
+NORMS, SLOPES, CROSS = "norms", "slopes", "cross"
 KINDS = {
     "derivatives_of_rows": DERIVATIVES,
     "gradient_of_rows": GRADIENTS,
@@ -19,6 +19,7 @@ KINDS = {
     "drawn_sample": "sample",
     "root_mean_squares": NORMS,
     "slopes_of_rows": SLOPES,
+    "curvature_of_all": CROSS,
 }
 
 
@@ -30,8 +31,8 @@ class Passes:
     seconds : dict
         Of each pass, by number of rows and kind: ``gradients``, ``derivatives`` (gradient and
         curvature), ``observed`` (what is missing of the information too); with many coordinates
-        ``curvatures`` and ``products``; of all columns there could be ``norms`` and ``slopes``, by
-        which some come back; ``fits``, ``sample``, and ``counts`` for the rest.
+        ``curvatures`` and ``products``; of all columns there could be ``norms``, and ``slopes`` and
+        ``cross``, by which some come back; ``fits``, ``sample``, and ``counts`` for the rest.
     rows : object or None
         The rows of the last pass.
     """

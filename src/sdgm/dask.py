@@ -36,6 +36,7 @@ from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, t
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors
+from sdgm.estimators.prediction import require_covariance
 from sdgm.estimators.threads import one_blas_thread
 
 # numbers that the GNU library's mallopt knows its settings by
@@ -270,6 +271,8 @@ class DaskMixin:
 
         With ``return_std``, two of them: means and standard deviations, (n_samples, n_classes).
         """
+        check_is_fitted(self)
+        require_covariance(self)
         if not return_std:
             return self._matrix(X, "predict_proba_averaged", lambda: len(self.classes_))
         both = self._matrix(X, "_averaged", lambda: 2 * len(self.classes_))

@@ -13,7 +13,9 @@ from scipy.stats import chi2
 from sdgm._typing import FloatArray
 from sdgm.core import reduction, returning
 from sdgm.core import rows as rows_module
+from sdgm.core.learning import learn
 from sdgm.core.objective import Mixture, derivatives_of_rows
+from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.returning import is_no_noise, quality_of_absent
 from sdgm.core.rows import Rows
@@ -173,6 +175,36 @@ def test_noise_is_not_surprising_whatever_the_sample_weights(weights: str) -> No
         marked.append(is_no_noise(surprise).mean())
     np.testing.assert_allclose(np.mean(above), returning.ABOVE_ONE, atol=0.06)
     assert np.mean(marked) < 0.02
+
+
+def test_the_error_by_the_curvature_of_a_sample_is_that_foretold() -> None:
+    """Gradients taken to the mode of all rows by a sample, beside those at that mode."""
+    N_all, n, p, m = 40_000, 1_000, 60, 20
+    errors = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        Z = np.asfortranarray(rng.normal(size=(N_all, p)))
+        Z[:, 0] = 1.0
+        y = (rng.random(N_all) < 1.0 / (1.0 + np.exp(-0.3 * Z[:, 1:m].sum(axis=1)))).astype(int)
+        rows = Rows(Z, y, np.ones(N_all))
+        part = Rows(Z[:n], y[:n], np.full(n, N_all / n))
+        state = State(
+            np.zeros(m), np.full(m, 1e-3), np.ones(m, dtype=int), np.arange(m), np.full(2, 0.5),
+            np.arange(2),
+        )  # fmt: skip
+        to_mode = replace(FAST, learn_alpha=False, max_iter=1, class_prior=False)
+        ratios = []
+        for climbed_on, sample in ((part, part), (rows, rows)):
+            at = learn(climbed_on, np.eye(p), state, to_mode).state
+            V = np.zeros((p, 2))
+            V[at.column, at.component] = at.w
+            mixture = Mixture(V, np.log(state.pi), state.component_class)
+            quality = quality_of_absent(rows, sample, mixture, replace(at, pi=state.pi), np.ones(p))
+            ratios.append(quality.ratio[1, m:])
+        errors.append(ratios[0].mean() - ratios[1].mean())
+    foretold = N_all * m / n**2
+    assert not returning.is_near_enough(N_all, part, state, p)
+    assert 0.3 * foretold < np.mean(errors) < 3.0 * foretold
 
 
 def test_equal_sample_weights_are_frequencies() -> None:

@@ -88,7 +88,6 @@ def test_half_of_what_a_fit_takes_is_refused_and_four_times_as_much_is_not(
     estimator, (X, y) = PROBLEMS[name]
     # the covariance of the weights that more passes would prune is not what a fit takes
     monkeypatch.setattr("sdgm.estimators.elimination.MAX_COVARIANCE", 0)
-    monkeypatch.setattr("sdgm.estimators.base.MAX_COVARIANCE", 0)
     peak = traced_peak(lambda: estimator.fit(X, y))
     assert peak > 5e6  # the interpreter's own are small beside it
     pretend_memory(monkeypatch, 4 * peak)
@@ -117,12 +116,15 @@ def test_the_covariance_of_weights_that_all_stay_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = noise(40, 40)
-    model = DiscriminativeGMMClassifier(1, max_iter=2)  # of two components one has weights
+    model = DiscriminativeGMMClassifier(1, max_iter=2)
     peak = traced_peak(lambda: model.fit(X, y))
     assert model.covariance_ is not None
     pretend_memory(monkeypatch, peak / 2)
+    assert model.fit(X, y).covariance_ is None
+    # to choose among them it is needed
+    budget = SDGMClassifier(1, covariance_type="full", prior="ridge", max_iter=2, max_weights=5)
     with pytest.raises(MemoryError, match="covariance of 1722 weights would need"):
-        model.fit(X, y)
+        budget.fit(X, y)
 
 
 def test_a_covariance_that_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

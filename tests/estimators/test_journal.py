@@ -291,6 +291,30 @@ def test_long_arrays_among_the_settings_are_looked_at_in_full() -> None:
     assert len(marks) == 2
 
 
+def test_a_candidate_that_was_refused_stays_so_with_more_memory(tmp_path: Path) -> None:
+    path, one = tmp_path / "fit", np.ones(1)
+    state = State(one, one, *(np.zeros(1, dtype=int),) * 2, one, np.zeros(1, dtype=int))
+
+    def refused() -> None:
+        with journal_module.attempt():
+            raise MemoryError
+
+    with journal_module.keeping_journal(path, lambda: "mark"), pytest.raises(MemoryError):
+        refused()
+    journal = Journal(path, "mark")
+    journal.refuse()
+    journal.finished.append(Result(state, [], Stop.EMPTY))
+    journal.write()
+    again = Journal.opened(path, "mark")
+    with pytest.raises(NumericalTrouble):  # now it would be learned from
+        again.learn(None, None, state, FAST, None, False)
+    assert again.learn(None, None, state, FAST, None, False).stop is Stop.EMPTY
+    # or it is refused again
+    again = Journal.opened(path, "mark")
+    again.refuse()
+    assert again.learn(None, None, state, FAST, None, False).stop is Stop.EMPTY
+
+
 def test_trouble_that_was_overcome_is_met_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

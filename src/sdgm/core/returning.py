@@ -27,6 +27,8 @@ ABOVE_ONE = 0.3173
 MOST_NUMBERS = 1 << 22
 MOST_WORK = 2.5e11
 ENOUGH_ROWS = 32
+# part of the variance of a gradient by which it may be wrong
+LARGEST_ERROR = 0.2
 # part of its curvature below which a weight says only what others say
 SAME = 1e-6
 # curvature of a weight, in units of its column's norm, that counts as none: rows that are surely
@@ -114,13 +116,14 @@ def quality_of_absent(
     mixture : Mixture
         The model at the state, in the columns of the rows.
     state : State
-        With weights in units of the columns' norms. At their mode, unless `considers_others`.
+        With weights in units of the columns' norms. At their mode, unless `is_near_enough`.
     norm : (p,) array
     """
     slopes = slopes_of_rows(rows, mixture)
     Q, S = slopes.Q / norm, slopes.S / norm**2
     mean_weight = slopes.weight[0] / slopes.weight[1]
-    noise = slopes.spread / np.maximum(slopes.S, np.finfo(float).tiny) / mean_weight
+    noise = np.ones_like(S)
+    np.divide(slopes.spread, mean_weight * slopes.S, out=noise, where=S > SMALLEST_CURVATURE)
     is_known = np.maximum(S, Q**2) < SMALLEST_CURVATURE  # such as a column of zeros
     if state.n_weights and considers_others(sample, state, len(norm)):
         Q, left = beside_others(Q, sample, mixture, state, norm)
@@ -129,7 +132,7 @@ def quality_of_absent(
     ratio = Q**2 / np.maximum(S, SMALLEST_CURVATURE)
     is_known[state.component, state.column] = True
     ratio[is_known] = np.nan
-    return Quality(ratio, ratio / np.maximum(noise, np.finfo(float).tiny))
+    return Quality(ratio, ratio / noise)
 
 
 def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
@@ -145,6 +148,17 @@ def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
     )
 
 
+def is_near_enough(n_rows: int, sample: RowSource, state: State, n_columns: int) -> bool:
+    """Whether weights at the mode of a sample are near enough to that of all rows for the test.
+
+    From there to the mode the gradients are taken by the curvature of n sampled rows, which differs
+    from that of all N. In units of the variance of the gradient of a weight that is noise, the
+    error has the variance ``N m / n^2``.
+    """
+    error = float(n_rows) * state.n_weights / float(len(sample)) ** 2
+    return considers_others(sample, state, n_columns) and error <= LARGEST_ERROR
+
+
 def beside_others(
     Q: FloatArray, sample: RowSource, mixture: Mixture, state: State, norm: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -154,7 +168,7 @@ def beside_others(
     -------
     Q : (K, p) array
     left : (K, p) array
-        One everywhere if the precision of the weights there are cannot be factorised.
+        Zero everywhere if the precision of the weights there are cannot be factorised.
     """
     curvature = curvature_of_all(sample, mixture, state)
     curvature /= norm
@@ -162,14 +176,13 @@ def beside_others(
     # of the weights there are with all, in coordinates in which the prior has precision one
     prior_std = 1.0 / np.sqrt(state.alpha)
     cross *= (prior_std / norm[state.column])[:, None]  # (K, m, p)
-    left = np.ones_like(Q)
     try:
         L = robust_precision_cholesky(cross[state.component, :, state.column].T * prior_std)
     except NumericalTrouble:
-        return Q, left
+        return Q, np.zeros_like(Q)
     slope = prior_std * (Q[state.component, state.column] - state.alpha * state.w)
     half, _ = lapack.dtrtrs(L, slope, lower=1)
-    moved = np.empty_like(Q)
+    moved, left = np.empty_like(Q), np.ones_like(Q)
     for k in range(len(Q)):
         explained, _ = lapack.dtrtrs(L, cross[k], lower=1)  # (m, p)
         moved[k] = Q[k] - half @ explained

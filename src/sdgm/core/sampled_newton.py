@@ -104,7 +104,8 @@ def maximize_by_sample(
 ) -> tuple[System, int]:
     """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
 
-    With many weights the way may end before, after a number of steps.
+    With many weights the way may end before, after a number of steps. That the end is near enough
+    is told by the information of the sample.
 
     Parameters
     ----------

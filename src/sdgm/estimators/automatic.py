@@ -30,6 +30,7 @@ from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reference import Reference
 from sdgm.core.rows import Rows
 from sdgm.core.state import Stop
+from sdgm.estimators.journal import attempt
 from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 
@@ -135,7 +136,8 @@ def choose(
     for parameters_of_round in rounds:
         for parameters in parameters_of_round:
             try:
-                model = fitted(estimator, parameters, learned, classes, callbacks)
+                with attempt():
+                    model = fitted(estimator, parameters, learned, classes, callbacks)
                 candidate = judged(model, parameters, estimator._replicates, X, s, reference)
                 tried.append((candidate, model))
             except (NumericalTrouble, MemoryError) as error:

@@ -26,7 +26,7 @@ from sdgm.core.options import Options, Preset, Solver, preset_options, with_ridg
 from sdgm.core.rows import Rows
 from sdgm.core.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
-from sdgm.estimators.elimination import MAX_COVARIANCE, keep_to_budget
+from sdgm.estimators.elimination import keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
 from sdgm.estimators.footprint import covariance_bytes, learning_bytes, n_free
 from sdgm.estimators.journal import (
@@ -440,8 +440,8 @@ class BaseSDGM(
             what = f"Learning {K} components x {n_columns} columns of rank {rank}"
             require_memory(n_bytes, what, remedies)
         n_weights = n_free(K, options) * n_columns
-        wanted = n_weights <= MAX_COVARIANCE or self.max_weights is not None
-        if wanted and not options.learn_alpha:  # all of them stay
+        # all of them stay, and to choose among them their covariance is needed
+        if self.max_weights is not None and not options.learn_alpha:
             what = f"The covariance of {n_weights} weights"
             require_memory(covariance_bytes(n_weights), what, self._smaller(problem))
 

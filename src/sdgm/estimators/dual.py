@@ -342,7 +342,8 @@ class KernelSDGMClassifier(BaseSDGM):
         if self._chooses("kernel") or (isinstance(chosen, str) and chosen not in set(KernelName)):
             return  # an rbf kernel comes first, whose rank is not known beforehand
         kernel = make_kernel(chosen, degree=self.degree, coef0=self.coef0)
-        self._require_kernel(kernel, n_rows, n_inputs)
+        if kernel.diagonal(np.zeros((1, n_inputs))) is None:  # no rows can be chosen that lie apart
+            self._require_kernel(kernel, n_rows, n_inputs)
 
     def _require_kernel(self, kernel: Kernel, N: int, D: int) -> None:
         """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.

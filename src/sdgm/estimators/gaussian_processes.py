@@ -274,7 +274,7 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
 
     def _blocks(self, X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Some rows at a time, with their covariances with the training rows."""
-        X = validate_data(self._fitted(), X, dtype=np.float64, reset=False)
+        X = validate_data(self._fitted(), all_in_memory(X), dtype=np.float64, reset=False)
         for first in range(0, len(X), BLOCK_ROWS):
             rows = X[first : first + BLOCK_ROWS]
             yield rows, self.kernel_(rows, self._X)

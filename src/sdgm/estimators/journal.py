@@ -120,6 +120,16 @@ class Journal:
             result = replace(result, records=records)
         return result
 
+    def refuse(self) -> None:
+        """Count a run that was refused before it began; there may be more memory next time."""
+        self.n_runs += 1
+        if self.n_runs > len(self.finished):
+            none, nobody = np.empty(0), np.empty(0, dtype=np.intp)
+            nothing = State(none, none, nobody, nobody, none, nobody)
+            self.finished.append(Result(nothing, [], Stop.NUMERICAL))
+            self.current = None
+            self.try_to_write()
+
     def write(self) -> None:
         """Replace the file."""
         arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -159,12 +169,11 @@ class Journal:
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
         if not path.exists():
             return cls(path, fingerprint)
-        if not is_zipfile(path):
-            raise ValueError(
-                f"{str(path)!r} is no checkpoint of a fit, or a damaged one; name another file, or "
-                "remove it to start anew."
-            )
         try:
+            with open(path, "rb") as stream:
+                is_archive = is_zipfile(stream)
+            if not is_archive:
+                raise NoCheckpoint
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 about = json.loads(file["about"].tobytes())
                 if about["format"] != FORMAT:
@@ -172,6 +181,11 @@ class Journal:
                 if about["fingerprint"] != fingerprint:
                     raise OtherFit
                 runs = read_runs(file)
+        except NoCheckpoint:
+            raise ValueError(
+                f"{str(path)!r} is no checkpoint of a fit, or a damaged one; name another file, or "
+                "remove it to start anew."
+            ) from None
         except OtherFit:
             raise ValueError(
                 f"the checkpoint {str(path)!r} belongs to another fit: its settings or its data "
@@ -198,6 +212,10 @@ def replayed(run: Result) -> Result:
 
 class OtherFit(Exception):
     """A file that belongs to other data or settings."""
+
+
+class NoCheckpoint(Exception):
+    """A file of something else."""
 
 
 def read_runs(file: Any) -> list[Result]:
@@ -254,6 +272,19 @@ def keeping_journal(
         raise
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def attempt() -> Iterator[None]:
+    """Within, a fit that may be refused for want of memory, while others go on."""
+    journal = _current.get()
+    n_runs = 0 if journal is None else journal.n_runs
+    try:
+        yield
+    except MemoryError:
+        if journal is not None and journal.n_runs == n_runs:
+            journal.refuse()
+        raise
 
 
 def journaled_learn(

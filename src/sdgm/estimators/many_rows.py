@@ -13,7 +13,6 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Options
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.state import Record, Stop
-from sdgm.estimators.elimination import MAX_COVARIANCE
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
     LARGE_ROWS,
@@ -193,7 +192,6 @@ class ManyRowsMixin:
             admissions=admissions,
             sample=sample,
             is_last=is_last,
-            max_covariance=MAX_COVARIANCE,
         )
         if candidates is None:
             number = np.concatenate([[0], survivors])

@@ -21,10 +21,11 @@ from sdgm.core.objective import Mixture, class_totals
 from sdgm.core.options import Options
 from sdgm.core.precision import NumericalTrouble
 from sdgm.core.reduction import BlockedRows
-from sdgm.core.returning import considers_others, is_no_noise, quality_of_absent
+from sdgm.core.returning import is_near_enough, is_no_noise, quality_of_absent
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.sampled_newton import RowsWithSample
 from sdgm.core.state import Record, State, Stop
+from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT
 
@@ -53,7 +54,12 @@ def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
 def work_with_more(n_rows: int, state: State, columns: ModelColumns) -> float:
     """Multiplications of a pass once columns have come back."""
     most = state.n_components * columns.n_columns
-    return n_rows * float(min(2 * state.n_weights, most)) ** 2
+    return n_rows * float(min(state.n_weights + may_come_back(state), most)) ** 2
+
+
+def may_come_back(state: State) -> int:
+    """Columns that may come back at a time: as many as there are weights, or a few."""
+    return max(state.n_weights, FEW_COLUMNS)
 
 
 def mapped(table: Any, columns: ModelColumns) -> Any:
@@ -166,7 +172,7 @@ class AllRows:
         k, h = np.nonzero(~np.isnan(quality.ratio))
         ratio, surprise = quality.ratio[k, h], quality.surprise[k, h]
         # those that add most, if many: they say the same as others, and will be tested again
-        best = np.argsort(-ratio, kind="stable")[: max(state.n_weights, FEW_COLUMNS)]
+        best = np.argsort(-ratio, kind="stable")[: may_come_back(state)]
         best = best[(is_no_noise(surprise) & (ratio > 1.0))[best]]
         k, h = k[best], h[best]
         if len(k) == 0:
@@ -215,7 +221,6 @@ def polished(
     admissions: int,
     sample: BlockedRows | None,
     is_last: bool,
-    max_covariance: int,
 ) -> Polished:
     """Go on learning with these rows.
 
@@ -235,8 +240,6 @@ def polished(
         A part of the rows that led to the state; its information directs the steps.
     is_last : bool
         Whether no more rows follow.
-    max_covariance : int
-        Weights up to which their covariance is computed.
     """
     total = class_totals(table, state.n_classes)
     if sample is not None:
@@ -264,8 +267,8 @@ def polished(
         except NumericalTrouble:
             return otherwise
 
-    n_columns = columns.n_columns
-    if admissions and (sample is None or not considers_others(sample, state, n_columns)):
+    is_near = sample is not None and is_near_enough(len(table), sample, state, columns.n_columns)
+    if admissions and not is_near:
         state = climbed(state, state)
     for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
@@ -283,7 +286,8 @@ def polished(
         result = replace(result, state=climbed(result.state, otherwise=result.state))
     end = result.state
     scale = rows.norm[end.column]
-    covariance = rows.covariance(end) if 0 < end.n_weights <= max_covariance else None
+    has_covariance = end.n_weights > 0 and keeps_covariance(end.n_weights)
+    covariance = rows.covariance(end) if has_covariance else None
     if covariance is not None:
         covariance = covariance / scale / scale[:, None]
     in_user_units = replace(end, w=end.w / scale, alpha=end.alpha * scale**2)

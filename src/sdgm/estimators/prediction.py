@@ -166,15 +166,11 @@ class PredictionMixin:
     def _posterior_draws(self) -> FloatArray:
         """Weights drawn from their posterior, the constant first: (S, K, n_terms + 1)."""
         check_is_fitted(self)
-        if self.covariance_ is None:
-            raise ValueError(
-                f"{type(self).__name__} kept no covariance of its {self._active.sum()} weights: "
-                "they are too many, or it could not be computed; use predictive='map'."
-            )
+        covariance = require_covariance(self)
         w = np.concatenate([self.intercept_[:, None], self.coef_], axis=1)
         rng = np.random.default_rng(0)
         # a symmetric root that exists for a covariance which rounding made slightly indefinite
-        eigenvalues, vectors = np.linalg.eigh(self.covariance_)
+        eigenvalues, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
         offsets = rng.standard_normal((POSTERIOR_DRAWS // 2, len(root))) @ root.T
         draws = np.repeat(w[None], POSTERIOR_DRAWS, axis=0)
@@ -239,6 +235,16 @@ class PredictionMixin:
     def _standardized(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             return (X - self._center) * self._inverse_scale
+
+
+def require_covariance(model: Any) -> FloatArray:
+    """The covariance of the weights of a fitted model, or one sentence."""
+    if model.covariance_ is None:
+        raise ValueError(
+            f"{type(model).__name__} kept no covariance of its {model._active.sum()} weights: "
+            "they are too many, or it could not be computed; use predictive='map'."
+        )
+    return model.covariance_
 
 
 def check_names(model: Any, X: RowReader) -> None:
