@@ -153,9 +153,10 @@ def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
         for name in ("batch_log_losses", "batch_errors")
     )
     what = (
-        f"{problem}: with the sample the log loss is higher by {loss[0]:.4f} ± {loss[1]:.4f}, the "
-        f"error by {100 * error[0]:.2f} ± {100 * error[1]:.2f} % (standard errors over the same "
-        "test rows)"
+        f"{problem}: with the sample the log loss is {abs(loss[0]):.4f} ± {loss[1]:.4f} "
+        f"{'lower' if loss[0] < 0 else 'higher'} and the error {100 * abs(error[0]):.2f} ± "
+        f"{100 * error[1]:.2f} % {'lower' if error[0] < 0 else 'higher'} (standard errors over the "
+        "same test rows)"
     )
     good = all(mean <= 2.0 * deviation for mean, deviation in (loss, error))
     full_size = sampled["rows"] >= sample.DATA[problem][0]
