@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.rows import Rows
+from sdgm.core.rows import Rows, tree_sum
 from tests.small_scale import make_small_on_dask
 
 da = pytest.importorskip("dask.array")
@@ -176,6 +177,39 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
     np.testing.assert_allclose(
         model.to_local().predict_proba(rows[:1000]), expected.predict_proba(rows[:1000]), atol=1e-8
     )
+
+
+@dataclass(frozen=True)
+class Term:
+    """A sum in writing, with its brackets."""
+
+    text: str
+
+    def __add__(self, other: Term) -> Term:
+        return Term(f"({self.text}{other.text})")
+
+
+@pytest.mark.parametrize("bundled", [1, 2, 4, 8])
+def test_bundles_change_no_bracket_of_a_sum(bundled: int) -> None:
+    for n_groups in range(1, 70):
+        groups = [Term(chr(0x4E00 + i)) for i in range(n_groups)]
+        totals = [tree_sum(groups[i : i + bundled]) for i in range(0, n_groups, bundled)]
+        while len(totals) > 1:
+            starts = range(0, len(totals), sdgm_dask.ADDED)
+            totals = [sdgm_dask.sum_of_some(*totals[i : i + sdgm_dask.ADDED]) for i in starts]
+        assert totals[0] == tree_sum(groups)
+
+
+@pytest.mark.usefixtures("small_scale")
+def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(4000)  # sixteen groups
+    arrays = da.from_array(X, chunks=300), da.from_array(y, chunks=500)
+    models = []
+    for bundled in (1, 2, 4):
+        monkeypatch.setattr(sdgm_dask, "bundled_groups", lambda *_, bundled=bundled: bundled)
+        models.append(sdgm_dask.SDGMClassifier(2, random_state=0).fit(*arrays))
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
 
 
 def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None:

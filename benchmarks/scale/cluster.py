@@ -175,7 +175,7 @@ def seconds_per_task(rows: Any) -> float:
     for _ in range(TRIVIAL_PASSES):
         count_rows(rows)
     seconds = (perf_counter() - begin) / TRIVIAL_PASSES
-    return round_(seconds / tasks_of_pass(len(rows.groups)))
+    return round_(seconds / tasks_of_pass(len(rows.bundles)))
 
 
 def count_rows(rows: Any) -> int:

@@ -7,12 +7,14 @@ Passes alone, with weights drawn at random, say how that depends on inputs, weig
 from __future__ import annotations
 
 from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, sizes_of
@@ -47,6 +49,7 @@ PASS_ROWS = 100_000
 PASSES = ((10, 5), (10, 25), (10, 60), (30, 25), (30, 100), (100, 25), (100, 100), (100, 250))
 KINDS = (GRADIENTS, DERIVATIVES, OBSERVED)
 PASS_REPEATS = 5
+TWO_PROCESSES = "two processes"
 
 
 def keys(plan: Plan) -> list[Key]:
@@ -58,6 +61,7 @@ def keys(plan: Plan) -> list[Key]:
     return [
         *({"what": "fit", "rows": rows, "inputs": D, "weights": 0} for rows, D in fits),
         *({"what": "pass", "rows": n_rows, "inputs": D, "weights": n} for D, n in PASSES),
+        {"what": TWO_PROCESSES, "rows": n_rows, "inputs": 10, "weights": 60},
     ]
 
 
@@ -65,9 +69,12 @@ TOPIC = Topic("cost", keys)
 
 
 def measure(what: str, rows: int, inputs: int, weights: int) -> Iterator[Record]:
-    """A fit, or passes alone."""
+    """A fit, or passes alone, in one process or in two."""
     if what == "pass":
         yield one_pass(rows, inputs, weights)
+        return
+    if what == TWO_PROCESSES:
+        yield gain_of_two(rows, inputs, weights)
         return
     model = SDGMClassifier(2, covariance_type="full", random_state=0)
     data = wide(inputs)
@@ -142,6 +149,25 @@ def one_pass(rows: int, inputs: int, weights: int) -> Record:
         "columns": n_left,
         "by_component": [weights] * COMPONENTS,
     }
+
+
+def gain_of_two(rows: int, inputs: int, weights: int) -> Record:
+    """How many times as many rows two processes of one thread go over as one, in the same time.
+
+    That is what the cores of a machine give to work that shares nothing.
+    """
+    given = rows, inputs, weights
+    with get_context("spawn").Pool(2) as pool:
+        alone = pool.apply(pass_of_one_thread, given)
+        both = pool.starmap(pass_of_one_thread, [given, given], chunksize=1)
+    gain = {kind: 2.0 * alone[kind] / max(each[kind] for each in both) for kind in KINDS}
+    return {"gain": {kind: round(factor, 3) for kind, factor in gain.items()}}
+
+
+def pass_of_one_thread(rows: int, inputs: int, weights: int) -> dict[str, float]:
+    """Median seconds by kind, in a process of its own."""
+    with threadpool_limits(1):
+        return one_pass(rows, inputs, weights)["pass_median"]
 
 
 def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple[float, float]:

@@ -65,19 +65,19 @@ def bytes_per_row(inputs: int) -> int:
     return 8 * inputs + 4 + 8
 
 
-def groups(rows: int) -> int:
+def bundles(rows: int, inputs: int, cores: int) -> int:
     """Sums that Dask adds up in a pass."""
-    from sdgm.dask import GROUP_ROWS
+    from sdgm.dask import GROUP_ROWS, bundled_groups
 
-    return -(-rows // GROUP_ROWS)
+    return -(-rows // (GROUP_ROWS * bundled_groups(rows, inputs, cores)))
 
 
-def tasks_of_pass(n_groups: int) -> int:
-    """Tasks by which Dask sums so many groups of rows: one for each, and the sums of sums."""
+def tasks_of_pass(n_bundles: int) -> int:
+    """Tasks by which Dask sums so many bundles of rows: one for each, and the sums of sums."""
     from sdgm.dask import ADDED
 
-    n_tasks = n_groups
-    while n_groups > 1:
-        n_groups = -(-n_groups // ADDED)
-        n_tasks += n_groups
+    n_tasks = n_bundles
+    while n_bundles > 1:
+        n_bundles = -(-n_bundles // ADDED)
+        n_tasks += n_bundles
     return n_tasks

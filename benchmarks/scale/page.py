@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
 
 from benchmarks.machine import cpu_model
 from benchmarks.records import MEGABYTE, Record
-from benchmarks.scale import classes, cluster, disk, dual, growth, pixels, sample
+from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels, sample
 from benchmarks.scale.page_of_cost import cost_section
+from benchmarks.scale.passes import DERIVATIVES, GRADIENTS
 from benchmarks.scale.picture import exponent, series
 from benchmarks.scale.tables import found, header, number, row, seconds_of, verdict
 
 GIGABYTE = 1e9
 
 
-def page(every: Sequence[Record], *, has_picture: bool) -> str:
+def page(every: list[Record], *, has_picture: bool) -> str:
     """All sections that something was measured for, and what was tried and not measured."""
     records = [record for record in every if record["status"] == "done"]
     sections = {
         "growth": lambda own: growth_section(own, has_picture=has_picture),
         "sample": sample_section,
         "disk": disk_section,
-        "dask": dask_section,
+        "dask": lambda own: dask_section(own, found(records, what=cost.TWO_PROCESSES)),
         "dual": dual_section,
         "classes": classes_section,
         "pixels": pixels_section,
@@ -256,8 +256,8 @@ def disk_section(own: list[Record]) -> list[str]:
     return lines
 
 
-def dask_section(own: list[Record]) -> list[str]:
-    """Workers, spills, kills; the same model."""
+def dask_section(own: list[Record], two_processes: list[Record]) -> list[str]:
+    """Workers, spills, kills; the same model; what two cores give to work that shares nothing."""
     lines = [
         "## On Dask",
         "",
@@ -299,6 +299,15 @@ def dask_section(own: list[Record]) -> list[str]:
         lines += [
             "",
             verdict(ratio >= 1.5, what, "at least 1.5", full_size=one[0]["rows"] >= cluster.ROWS),
+        ]
+    for record in two_processes:
+        gradient, curvature = (record["gain"][kind] for kind in (GRADIENTS, DERIVATIVES))
+        lines += [
+            "",
+            "Two processes of one thread that go over rows in their own memory, without Dask, go "
+            f"over {gradient:.2f} times as many as one for the gradient and {curvature:.2f} times "
+            "as many for the curvature: the cores share what is around them, and no two workers "
+            "can do better here.",
         ]
     return lines
 

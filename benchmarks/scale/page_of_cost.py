@@ -14,8 +14,8 @@ from benchmarks.scale.model_of_cost import (
     LEFT,
     ROWS,
     Cost,
+    bundles,
     bytes_per_row,
-    groups,
     tasks_of_pass,
 )
 from benchmarks.scale.passes import CROSS, DERIVATIVES, GRADIENTS, NORMS, OBSERVED, SLOPES
@@ -149,7 +149,7 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
     counts = {kind: max(n_passes(r, kind) for r in many) for kind in kinds}
     n_all = max(sum(r["passes"].values()) for r in many)
     tasks = [r["task_seconds"] for r in on_dask if r.get("task_seconds")]
-    n_tasks = tasks_of_pass(groups(ROWS))
+    n_tasks = tasks_of_pass(bundles(ROWS, INPUTS, CORES))
     overhead = n_tasks * median(tasks) if tasks else 0.0
     samples = seconds_of_samples(fits, all_columns(INPUTS))
     lines = [
@@ -179,7 +179,7 @@ def on_paper(fits: list[Record], cost: Cost, on_dask: list[Record]) -> list[str]
             for kind in kinds
         }
         of_all = sum(counts[kind] * seconds[kind] for kind in OF_ALL_COLUMNS)
-        traffic = groups(ROWS) * 8.0 * (m**2 + m) / 1e9
+        traffic = bundles(ROWS, INPUTS, CORES) * 8.0 * (m**2 + m) / 1e9
         hours = (n_all * overhead + sum(counts[kind] * seconds[kind] for kind in kinds)) / HOUR
         lines.append(
             row(left, f"{seconds[GRADIENTS]:.0f} + {overhead:.0f}",

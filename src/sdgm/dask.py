@@ -46,16 +46,20 @@ LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 # totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
 ADDED = 4
+# neighbouring groups that are kept as one, to be summed by one task: powers of two as well, as long
+# as they are not more bytes than this and every thread of the workers has so many bundles
+LARGEST_BUNDLE = 1 << 25
+ENOUGH_BUNDLES = 4
 
 
 @dataclass(frozen=True)
 class DaskRows:
-    """Rows on the workers of a cluster, in groups of canonical blocks.
+    """Rows on the workers of a cluster, in bundles of groups of canonical blocks.
 
     Attributes
     ----------
     n_rows : int
-    groups : tuple of delayed Rows
+    bundles : tuple of delayed Rows
         Persisted, inputs in place of Z.
     to_Z : callable or None
         From inputs to the coordinates that are wanted.
@@ -64,7 +68,7 @@ class DaskRows:
     """
 
     n_rows: int
-    groups: tuple[Any, ...]
+    bundles: tuple[Any, ...]
     to_Z: Callable[[FloatArray], FloatArray] | None = None
     width: int = 1
 
@@ -87,10 +91,10 @@ class DaskRows:
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
-        of_group = dask.delayed(total_of_group, pure=False)
+        of_bundle = dask.delayed(total_of_bundle, pure=False)
         added = dask.delayed(sum_of_some, pure=False)
         width = max(width, self.width)
-        totals = [of_group(group, self.to_Z, statistic, width) for group in self.groups]
+        totals = [of_bundle(bundle, self.to_Z, statistic, width) for bundle in self.bundles]
         while len(totals) > 1:
             totals = [added(*totals[i : i + ADDED]) for i in range(0, len(totals), ADDED)]
         return dask.compute(totals[0])[0]
@@ -102,17 +106,21 @@ def size_of_rows(rows: Rows) -> int:
     return sum(part.nbytes for part in (rows.Z, rows.y, rows.s, rows.r0) if part is not None)
 
 
-def total_of_group(
-    group: Rows,
+def total_of_bundle(
+    bundle: Rows,
     to_Z: Callable[[FloatArray], FloatArray] | None,
     statistic: Callable[[Rows], S],
     width: int,
 ) -> S:
-    """Sum of a statistic over one group, on its worker."""
+    """Sum of a statistic over the groups of a bundle, on its worker."""
     keep_freed_memory()
+    of_block = of_mapped(statistic, to_Z)
     # workers take the variables that set the threads of BLAS from the client, and share its cores
     with one_blas_thread():
-        return group_total(group.blocks(CANONICAL_ROWS), of_mapped(statistic, to_Z), width)
+        return tree_sum(
+            group_total(group.blocks(CANONICAL_ROWS), of_block, width)
+            for group in bundle.blocks(GROUP_ROWS)
+        )
 
 
 @cache
@@ -136,10 +144,10 @@ def sum_of_some(*totals: S) -> S:
     return tree_sum(totals)
 
 
-def group_of_rows(
+def bundle_of_rows(
     X: Any, y: Any, s: Any, classes: np.ndarray[Any, Any], class_weight: Any, first: int
 ) -> Rows:
-    """One group, checked and encoded, on its worker."""
+    """One bundle, checked and encoded, on its worker."""
     X = as_numbers(X, first)
     if not np.isfinite(X).all():
         n, d = np.argwhere(~np.isfinite(X))[0]
@@ -322,21 +330,49 @@ class DaskMixin:
 def rows_on_workers(
     X: Any, y: Any, s: Any, classes: np.ndarray[Any, Any], factors: Any
 ) -> DaskRows:
-    """The rows in groups, encoded, kept where they are computed."""
-    make = dask.delayed(group_of_rows, pure=False)
-    inputs = X.rechunk({0: GROUP_ROWS, 1: -1}).to_delayed()[:, 0]
-    groups = [
-        make(*part, classes, factors, i * GROUP_ROWS)
-        for i, part in enumerate(zip(inputs, parts_of(y), parts_of(s, len(inputs)), strict=True))
-    ]
-    return DaskRows(int(X.shape[0]), tuple(dask.persist(*groups)))
+    """The rows in bundles, encoded, kept where they are computed."""
+    make = dask.delayed(bundle_of_rows, pure=False)
+    size = GROUP_ROWS * bundled_groups(*X.shape, n_worker_threads())
+    inputs = X.rechunk({0: size, 1: -1}).to_delayed()[:, 0]
+    parts = zip(inputs, parts_of(y, size), parts_of(s, size, len(inputs)), strict=True)
+    bundles = [make(*part, classes, factors, i * size) for i, part in enumerate(parts)]
+    return DaskRows(int(X.shape[0]), tuple(dask.persist(*bundles)))
 
 
-def parts_of(column: Any, n_groups: int = 0) -> Any:
-    """The groups of a column; of one that is not there, as many times nothing."""
+def n_worker_threads() -> int:
+    """Threads of the cluster, or those of this machine where there is none."""
+    try:
+        from distributed import get_client
+
+        return max(sum(get_client().nthreads().values()), 1)
+    except (ImportError, ValueError):  # no distributed, or no client
+        return os.cpu_count() or 1
+
+
+def bundled_groups(n_rows: int, n_features: int, n_threads: int) -> int:
+    """Groups of a bundle: with few inputs and many rows several, since tasks take time themselves.
+
+    Examples
+    --------
+    >>> bundled_groups(2_000_000, 10, n_threads=2), bundled_groups(2_000_000, 10, n_threads=100)
+    (2, 1)
+    >>> bundled_groups(10**9, 10, n_threads=100), bundled_groups(10**9, 100, n_threads=100)
+    (4, 1)
+    """
+    n_groups = -(-n_rows // GROUP_ROWS)
+    group_bytes = GROUP_ROWS * (8 * n_features + 12)
+    least = ENOUGH_BUNDLES * n_threads
+    size = 1
+    while 2 * size * group_bytes <= LARGEST_BUNDLE and n_groups >= 2 * size * least:
+        size *= 2
+    return size
+
+
+def parts_of(column: Any, size: int, n_parts: int = 0) -> Any:
+    """Parts of a column of so many rows; of one that is not there, as many times nothing."""
     if column is None:
-        return [None] * n_groups
-    return column.rechunk({0: GROUP_ROWS}).to_delayed()
+        return [None] * n_parts
+    return column.rechunk({0: size}).to_delayed()
 
 
 def weights_by_label(y: Any, s: Any) -> tuple[np.ndarray[Any, Any], FloatArray]:
@@ -345,13 +381,9 @@ def weights_by_label(y: Any, s: Any) -> tuple[np.ndarray[Any, Any], FloatArray]:
     Added in the order of the groups, so that the chunks of the user do not matter.
     """
     of_group = dask.delayed(label_weights, pure=False)
-    parts = parts_of(y)
-    found = dask.compute(
-        *[
-            of_group(*part, i * GROUP_ROWS)
-            for i, part in enumerate(zip(parts, parts_of(s, len(parts)), strict=True))
-        ]
-    )
+    parts = parts_of(y, GROUP_ROWS)
+    pairs = zip(parts, parts_of(s, GROUP_ROWS, len(parts)), strict=True)
+    found = dask.compute(*[of_group(*pair, i * GROUP_ROWS) for i, pair in enumerate(pairs)])
     every = np.concatenate([labels for labels, _ in found])
     check_labels(every)
     classes = np.unique(every)
