@@ -332,11 +332,12 @@ def rows_on_workers(
 ) -> DaskRows:
     """The rows in bundles, encoded, kept where they are computed."""
     make = dask.delayed(bundle_of_rows, pure=False)
-    size = GROUP_ROWS * bundled_groups(*X.shape, n_worker_threads())
+    n_rows, n_features = X.shape
+    size = GROUP_ROWS * bundled_groups(n_rows, n_features, n_worker_threads())
     inputs = X.rechunk({0: size, 1: -1}).to_delayed()[:, 0]
     parts = zip(inputs, parts_of(y, size), parts_of(s, size, len(inputs)), strict=True)
     bundles = [make(*part, classes, factors, i * size) for i, part in enumerate(parts)]
-    return DaskRows(int(X.shape[0]), tuple(dask.persist(*bundles)))
+    return DaskRows(int(n_rows), tuple(dask.persist(*bundles)))
 
 
 def n_worker_threads() -> int:
