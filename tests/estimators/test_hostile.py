@@ -734,6 +734,9 @@ def test_small_nasty_problems_with_any_options(
         parameters = parameters | more
     model = estimator(random_state=0, **parameters)
     if is_fitted_or_refused(model, X, y, s):
+        if model.covariance_ is None:  # of weights for squares of 1e15 it may be no numbers
+            assert parameters["standardize"] is False
+            model.set_params(predictive="map")
         assert_proper(model, X)
     else:
         assert parameters["standardize"] is False
