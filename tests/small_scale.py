@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from sdgm.core import reduction, sampled_newton
@@ -28,3 +31,12 @@ def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdgm.dask, "CANONICAL_ROWS", 64)
     monkeypatch.setattr(sdgm.dask, "GROUP_ROWS", 256)
     monkeypatch.setattr(sdgm.dask, "LARGE_ROWS", 1000)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Two fitted models are the same, to the last bit."""
+    np.testing.assert_array_equal(one._active, other._active)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    np.testing.assert_array_equal(one.mixture_weights_, other.mixture_weights_)
+    np.testing.assert_array_equal(one.covariance_, other.covariance_)

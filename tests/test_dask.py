@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.rows import Rows, tree_sum
-from tests.small_scale import make_small_on_dask
+from tests.small_scale import assert_same, make_small_on_dask
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
@@ -76,7 +76,7 @@ def test_any_chunking_ends_with_the_model_of_memory(
     fitted = on_dask(n_components=2, random_state=0).fit(
         da.from_array(X, chunks=(chunk, 1)), da.from_array(y, chunks=other)
     )
-    np.testing.assert_array_equal(fitted._active, expected._active)
+    assert_same(fitted, expected)  # to the last bit
     P = fitted.predict_proba(da.from_array(X, chunks=(other, 2)))
     np.testing.assert_allclose(P.compute(), expected.predict_proba(X), atol=1e-8)
 
@@ -113,9 +113,7 @@ def test_dataframes_give_names_and_weights_are_taken() -> None:
     model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(frame, labels, weights)
     assert model.feature_names_in_.tolist() == ["a", "b"]
     expected = SDGMClassifier(2, random_state=0).fit(X, y, weight)
-    np.testing.assert_allclose(
-        model.predict_proba(frame).compute(), expected.predict_proba(X), atol=1e-8
-    )
+    assert_same(model, expected)
     assert model.score(frame, labels) == pytest.approx(expected.score(X, y))
     assert model.score(frame, labels, weights) == pytest.approx(expected.score(X, y, weight))
     arrays = da.from_array(X, chunks=70), da.from_array(y, chunks=90)
@@ -131,10 +129,7 @@ def test_class_weights_are_those_of_memory(class_weight) -> None:
     expected = SDGMClassifier(2, random_state=0, class_weight=class_weight).fit(X, y)
     model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight=class_weight)
     model.fit(da.from_array(X, chunks=300), da.from_array(y, chunks=500))
-    np.testing.assert_array_equal(model._active, expected._active)
-    np.testing.assert_allclose(
-        model.to_local().predict_proba(X), expected.predict_proba(X), atol=1e-8
-    )
+    assert_same(model, expected)
 
 
 def test_mistakes_are_one_sentence() -> None:
@@ -173,10 +168,7 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
         model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(X, y)
         killer.join()
         assert pids[0] not in client.run(os.getpid).values()
-    np.testing.assert_array_equal(model._active, expected._active)
-    np.testing.assert_allclose(
-        model.to_local().predict_proba(rows[:1000]), expected.predict_proba(rows[:1000]), atol=1e-8
-    )
+    assert_same(model, expected)
 
 
 @dataclass(frozen=True)

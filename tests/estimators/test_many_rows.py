@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
 from sdgm.estimators import large, many_rows
-from tests.small_scale import make_small
+from tests.small_scale import assert_same, make_small
 
 N = 1500
 
@@ -51,14 +51,6 @@ class Reader:
         return self.X[start:stop]
 
 
-def assert_same(one, other) -> None:
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    np.testing.assert_array_equal(one.intercept_, other.intercept_)
-    np.testing.assert_array_equal(one.mixture_weights_, other.mixture_weights_)
-    np.testing.assert_array_equal(one._active, other._active)
-    np.testing.assert_array_equal(one.covariance_, other.covariance_)
-
-
 @pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
 def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path: Path) -> None:
     X, y = table()
@@ -74,6 +66,17 @@ def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path
     assert_same(read, expected)
     assert reader.longest <= 64
     assert read.feature_names_in_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
+def test_neither_the_layout_of_the_table_nor_weights_of_one_change_a_bit(form) -> None:
+    X, y = table()
+    make = lambda: form(n_components=2, random_state=0)  # noqa: E731
+    expected = make().fit(X, y)
+    spaced = np.repeat(X, 2, axis=1)[:, ::2]
+    for same in (np.asfortranarray(X), spaced, Reader(np.asfortranarray(X))):
+        assert_same(make().fit(same, y), expected)
+    assert_same(make().fit(X, y, sample_weight=np.ones(N)), expected)
 
 
 @pytest.mark.parametrize("middle_rows", [600, 10**6], ids=["second sample", "one sample"])

@@ -19,6 +19,7 @@ import polars as pl
 from sdgm import SDGMClassifier
 from sdgm.tables import FileRows, TableError, open_rows
 from sdgm.tables import large as files
+from tests.small_scale import assert_same
 from tests.small_scale import make_small as make_rows_small
 
 N = 1500
@@ -78,7 +79,7 @@ def test_any_cut_into_files_and_row_groups_ends_with_the_model_of_memory(
         write(part, folder / f"part-{i}{suffix}", group_rows)
     rows, y = open_rows(folder, "kind", ["a", "b"])
     model = SDGMClassifier(2, random_state=0).fit(rows, y)
-    np.testing.assert_array_equal(model._active, expected._active)
+    assert_same(model, expected)
     P = np.concatenate([model.predict_proba(frame) for frame in rows.frames(400)])
     np.testing.assert_allclose(P, expected.predict_proba(X), atol=1e-8)
     assert model.feature_names_in_.tolist() == ["a", "b"]

@@ -72,7 +72,8 @@ def blocked_table(
                 f"Input X contains NaN or infinity: {block[n, d]} in row {start + n}, column {d}; "
                 "fill in or leave out such rows."
             )
-        return Rows(block, y[start:stop], s[start:stop], first=start)
+        # weights that take no room would be summed by other code, and rounded otherwise
+        return Rows(block, y[start:stop], np.ascontiguousarray(s[start:stop]), first=start)
 
     return BlockedRows(n_rows, read, n_threads)
 
