@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
+from sdgm.core.pairs import Pairs, pairs_pay
 from sdgm.core.posterior import row_posterior, scores
 from sdgm.core.rows import Rows, RowSource
 from sdgm.core.whitening import Whitening
@@ -157,6 +159,8 @@ def derivatives_of_rows(
     missing: bool = False,
 ) -> Derivatives:
     """Gradient and curvature of J over all rows, with the fit at the same point."""
+    if pairs_pay(len(rows), whitening):
+        return derivatives_by_pairs(rows, mixture, r_from, whitening, missing=missing)
 
     def of_block(block: Rows) -> Derivatives:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
@@ -172,6 +176,69 @@ def derivatives_of_rows(
         )
 
     return rows.total(of_block, len(whitening.component))
+
+
+@dataclass(slots=True)
+class PairSums:
+    """What `derivatives_by_pairs` adds up.
+
+    Attributes
+    ----------
+    gradient : Gradient
+    matrices : list of (n_pairs, q, q) arrays
+        Of the pairs of all components, then of those of each class that has several.
+    """
+
+    gradient: Gradient
+    matrices: list[FloatArray]
+
+    def __add__(self, other: PairSums) -> PairSums:
+        added = [a + b for a, b in zip(self.matrices, other.matrices, strict=True)]
+        return PairSums(self.gradient + other.gradient, added)
+
+    def __iadd__(self, other: PairSums) -> PairSums:
+        self.gradient = self.gradient + other.gradient
+        for mine, others in zip(self.matrices, other.matrices, strict=True):
+            mine += others
+        return self
+
+
+def derivatives_by_pairs(
+    rows: RowSource,
+    mixture: Mixture,
+    r_from: Mixture | None,
+    whitening: Whitening,
+    *,
+    missing: bool,
+) -> Derivatives:
+    """`derivatives_of_rows` where that is less work by pairs of components."""
+    every = Pairs.among(whitening)
+    of_class = {}
+    if missing:
+        for c, components in mixed_classes(mixture):
+            of_class[c] = Pairs.among(whitening, components)
+
+    def of_block(block: Rows) -> PairSums:
+        P_cm, r, fit = block_posteriors(block, mixture, r_from)
+        of_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
+        matrices = [every.matrices(block.root_weighted(every.take(block.Z)), P_cm)]
+        for c, pairs in of_class.items():
+            Zt = block.root_weighted(pairs.take(block.Z))
+            matrices.append(pairs.matrices(*within_class(block, c, Zt, r)))
+        return PairSums(Gradient(fit, of_V), matrices)
+
+    sums = rows.total(of_block, max(len(every.columns), 2 * len(mixture.log_pi)))
+    of_all, *of_classes = sums.matrices
+    m = len(whitening.component)
+    curvature = np.zeros((m, m))
+    every.fill(curvature, of_all)
+    grad = whitening.of_scores(sums.gradient.of_V)
+    if not missing:
+        return Derivatives(sums.gradient.fit, grad, curvature, None)
+    lacking = np.zeros((m, m))
+    for pairs, matrices in zip(of_class.values(), of_classes, strict=True):
+        pairs.fill(lacking, matrices)
+    return Derivatives(sums.gradient.fit, grad, curvature, lacking)
 
 
 def row_space_derivatives(
@@ -227,22 +294,47 @@ def missing_information(
 ) -> FloatArray:
     """`information` with r in place of P, class by class: the r of a row are zero in all others."""
     result = np.zeros((len(Gt), len(Gt)))
-    for c in range(mixture.component_class[-1] + 1):
-        first, last = np.searchsorted(mixture.component_class, (c, c + 1))
-        if last - first < 2:
-            continue  # the component is known
-        start, stop = whitening.coordinates[first].start, whitening.coordinates[last - 1].stop
-        Gt_c, r_c = Gt[start:stop], r[first:last]
-        if rows.y.ndim == 1:
-            own = np.flatnonzero(rows.y == c)
-            Gt_c, r_c = Gt_c.take(own, axis=1), r_c.take(own, axis=1)
-        else:
-            frequency = rows.y[:, c]
-            Gt_c = Gt_c * np.sqrt(frequency)
-            r_c = r_c / np.maximum(frequency, np.finfo(float).tiny)
-        coordinates = [slice(k.start - start, k.stop - start) for k in whitening.coordinates]
-        result[start:stop, start:stop] = information(Gt_c, r_c, coordinates[first:last])
+    for c, components in mixed_classes(mixture):
+        coordinates = [whitening.coordinates[k] for k in components]
+        own = slice(coordinates[0].start, coordinates[-1].stop)
+        Gt_c, r_c = within_class(rows, c, Gt[own], r[components.start : components.stop])
+        shifted = [slice(k.start - own.start, k.stop - own.start) for k in coordinates]
+        result[own, own] = information(Gt_c, r_c, shifted)
     return result
+
+
+def mixed_classes(mixture: Mixture) -> list[tuple[int, range]]:
+    """Classes of several components, and which; that of a row of any other class is known."""
+    n_classes = int(mixture.component_class[-1]) + 1
+    first = np.searchsorted(mixture.component_class, np.arange(n_classes + 1)).tolist()
+    ranges = [range(start, stop) for start, stop in pairwise(first)]
+    return [(c, components) for c, components in enumerate(ranges) if len(components) > 1]
+
+
+def within_class(
+    rows: Rows, c: int, At: FloatArray, r: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What rows of a class have in the columns of At and r: those rows, or their frequencies.
+
+    Parameters
+    ----------
+    rows : Rows
+    c : int
+    At : (m, N) array
+    r : (K', N) array
+
+    Returns
+    -------
+    At : (m, N_c) array
+        Times the root of the frequency of the class.
+    r : (K', N_c) array
+        Within the class.
+    """
+    if rows.y.ndim == 1:
+        own = np.flatnonzero(rows.y == c)
+        return At.take(own, axis=1), r.take(own, axis=1)
+    frequency = rows.y[:, c]
+    return At * np.sqrt(frequency), r / np.maximum(frequency, np.finfo(float).tiny)
 
 
 def mean_change_of_r(rows: RowSource, before: Mixture, after: Mixture) -> float:
