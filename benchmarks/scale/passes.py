@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
+from sdgm.core.objective import Derivatives, PairSums
+
 # what the sums are, by the function that makes a block's share
 GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
 NORMS, SLOPES, CROSS = "norms", "slopes", "cross"
 KINDS = {
     "derivatives_of_rows": DERIVATIVES,
+    "derivatives_by_pairs": DERIVATIVES,
     "gradient_of_rows": GRADIENTS,
     "curvature_blocks": "curvatures",
     "curvature_product": "products",
@@ -46,7 +49,7 @@ class Passes:
         """One more pass."""
         function = statistic.__qualname__.split(".")[0]
         kind = KINDS.get(function, "counts")
-        if kind == DERIVATIVES and result.missing is not None:
+        if kind == DERIVATIVES and has_missing(result):
             kind = OBSERVED
         self.seconds.setdefault((n_rows, kind), []).append(seconds)
         if self._after is not None:
@@ -64,6 +67,13 @@ class Passes:
             "passes": {kind: len(each) for kind, each in every.items()},
             "pass_seconds": {kind: round(sum(each), 4) for kind, each in every.items()},
         }
+
+
+def has_missing(result: Derivatives | PairSums) -> bool:
+    """Whether the sums of a pass tell the missing information too."""
+    if isinstance(result, PairSums):
+        return len(result.matrices) > 1
+    return result.missing is not None
 
 
 @contextmanager

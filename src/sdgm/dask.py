@@ -48,8 +48,8 @@ GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 ADDED = 4
 # neighbouring groups that are kept as one, to be summed by one task: powers of two as well, as long
 # as they are not more bytes than this and every thread of the workers has so many bundles
-LARGEST_BUNDLE = 1 << 25
-ENOUGH_BUNDLES = 4
+LARGEST_BUNDLE = 1 << 26
+ENOUGH_BUNDLES = 2
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class DaskRows:
         totals = [of_bundle(bundle, self.to_Z, statistic, width) for bundle in self.bundles]
         while len(totals) > 1:
             totals = [added(*totals[i : i + ADDED]) for i in range(0, len(totals), ADDED)]
-        return dask.compute(totals[0])[0]
+        return dask.compute(totals[0], optimize_graph=False)[0]
 
 
 @sizeof.register(Rows)
@@ -356,15 +356,16 @@ def bundled_groups(n_rows: int, n_features: int, n_threads: int) -> int:
     Examples
     --------
     >>> bundled_groups(2_000_000, 10, n_threads=2), bundled_groups(2_000_000, 10, n_threads=100)
-    (2, 1)
+    (8, 1)
     >>> bundled_groups(10**9, 10, n_threads=100), bundled_groups(10**9, 100, n_threads=100)
-    (4, 1)
+    (8, 1)
     """
-    n_groups = -(-n_rows // GROUP_ROWS)
     group_bytes = GROUP_ROWS * (8 * n_features + 12)
-    least = ENOUGH_BUNDLES * n_threads
     size = 1
-    while 2 * size * group_bytes <= LARGEST_BUNDLE and n_groups >= 2 * size * least:
+    while 2 * size * group_bytes <= LARGEST_BUNDLE:
+        n_bundles = -(-n_rows // (2 * size * GROUP_ROWS))
+        if n_bundles < ENOUGH_BUNDLES * n_threads:
+            break
         size *= 2
     return size
 

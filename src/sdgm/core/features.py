@@ -64,6 +64,12 @@ class Monomials:
     def __len__(self) -> int:
         return len(self.first)
 
+    def with_constant(self) -> Monomials:
+        """The constant, and then these."""
+        return Monomials(
+            np.concatenate([[ABSENT], self.first]), np.concatenate([[ABSENT], self.second])
+        )
+
     def take(self, indices: IntArray | BoolArray | Sequence[int]) -> Monomials:
         """The chosen monomials, in the order of ``indices``; a boolean mask works too."""
         return Monomials(self.first[indices], self.second[indices])
@@ -201,7 +207,8 @@ def column_products(columns: FloatArray, index: IntArray) -> FloatArray:
     for start in range(0, n_terms, step):
         block = products[start : start + step]
         factors = index[:, start : start + step]
-        block[...] = columns[factors[0]]
+        # without a mode the result would be buffered; in this one indices may count from the end
+        np.take(columns, factors[0], axis=0, out=block, mode="wrap")
         for factor in factors[1:]:
             block *= columns[factor]
     return products.T

@@ -43,9 +43,10 @@ PRODUCTS = 40
 BLOCKS_PAY = 4.0
 # in place of ``many_steps`` where each is several, without Newton's matrix
 MANY_BLOCK_STEPS = 10
-# passes, and the log evidence per component that they must add to go on, where it is approximate
+# passes, and the log evidence that they must add to go on: per weight where the rows are a sample,
+# since all rows decide again; per component where it is that of diagonal blocks
 STALLED_PASSES = 10
-STALLED_GAIN = 0.01
+SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
 
 
 @dataclass(frozen=True)
@@ -140,10 +141,12 @@ def learn(
             if callback is not None and callback(records[-1]):
                 return Result(state, records, Stop.CALLBACK)
             settled = mode.gain <= options.newton_tol and not from_start
-            is_rough = options.is_rough or isinstance(mode.precision, BlockPrecision)
-            is_rough &= not (options.share_columns or has_few_weights(state, options))
-            if is_rough and has_stalled(records):
-                converged, smaller = True, False
+            if not (options.share_columns or has_few_weights(state, options)):
+                if options.is_rough and has_stalled(records, SAMPLE_GAIN * state.n_weights):
+                    return Result(state, records, Stop.CONVERGED)
+                is_rough = isinstance(mode.precision, BlockPrecision)
+                if is_rough and has_stalled(records, BLOCKS_GAIN * state.n_components):
+                    converged, smaller = True, False
             if converged and settled and not smaller:
                 return Result(state, records, Stop.CONVERGED)
     except KeyboardInterrupt:
@@ -155,17 +158,15 @@ def learn(
     return Result(state, records, Stop.MAX_ITER if state.n_weights else Stop.EMPTY)
 
 
-def has_stalled(records: Sequence[Record]) -> bool:
-    """Whether the last passes added next to nothing to the log evidence.
+def has_stalled(records: Sequence[Record], least: float) -> bool:
+    """Whether the log evidence is not so much above any of the last passes.
 
     Of hundreds of weights some are always on their way out. It is not worth waiting for the last of
-    them with the evidence of diagonal blocks, or of a sample.
+    them with the evidence of diagonal blocks, or of a sample. It falls at first, while components
+    of a class part.
     """
-    if len(records) <= STALLED_PASSES:
-        return False
-    last = records[-1]
-    gained = last.log_evidence - records[-1 - STALLED_PASSES].log_evidence
-    return gained < STALLED_GAIN * last.n_components
+    last = [record.log_evidence for record in records[-1 - STALLED_PASSES :]]
+    return len(last) > STALLED_PASSES and last[-1] - min(last) < least
 
 
 def settle_r_and_w(

@@ -139,9 +139,8 @@ def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int
         rng = np.random.default_rng([seed, block.first])
         kept = np.flatnonzero((rng.random(len(block)) < chance[block.y]) & (block.s > 0.0))
         y = block.y[kept]
-        return Picked(
-            np.array(block.Z[kept]), y, block.s[kept] * (share / chance[y]), block.first + kept
-        )
+        X = np.ascontiguousarray(block.Z[kept])  # whatever the layout of the table
+        return Picked(X, y, block.s[kept] * (share / chance[y]), block.first + kept)
 
     return rows.total(of_block, 1)
 

@@ -84,7 +84,9 @@ class ModelColumns:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            standardized = (X - self.center) * self.inverse_scale
+            # in this layout whatever that of X is, since products of matrices round by it
+            standardized = np.subtract(X, self.center, order="C")
+            standardized *= self.inverse_scale
         furthest = np.abs(standardized).max(initial=0.0)
         if not furthest < LARGEST_INPUT:
             raise ValueError(
@@ -92,6 +94,8 @@ class ModelColumns:
                 "their squares would overflow; leave out such rows or rescale them."
             )
         np.clip(standardized, -self.reach, self.reach, out=standardized)
+        if isinstance(self.basis, Monomials):
+            return self.basis.with_constant().transform(standardized)
         Z = np.empty((len(X), self.n_columns), order="F")
         Z[:, 0], Z[:, 1:] = 1.0, self.basis.transform(standardized)
         return Z
