@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -199,7 +200,9 @@ def settle_r_and_w(
         )
     sizes = np.diff(whitening.starts).astype(np.float64)
     blocks = uses_blocks(len(rows), sizes, whitening.rank, options)
-    maximize = maximize_by_blocks if blocks else maximize_over_w
+    maximize = maximize_by_blocks
+    if not blocks:
+        maximize = partial(maximize_over_w, leave_saddles=options.leave_saddles)
     max_steps = options.max_newton
     # from a start w has a long way to go, and the components of a class are to part on it
     if to_mode or (rows.has_start and (is_mixture or not blocks)):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
@@ -31,6 +32,8 @@ from sdgm.core.whitening import Whitening
 MAX_HALVINGS = 30
 # coordinates up to which the observed information is formed although there are fewer rows
 MAX_OBSERVED = 1000
+# part of the complete information that counts as flat where the observed one has no sign
+FLATTEST = 0.02
 # relative loss of the objective that counts as rounding, not as a failed step
 ROUNDING = 1e-12
 
@@ -105,6 +108,7 @@ def newton_system(
     r_from: Mixture | None,
     *,
     observed: bool = False,
+    leave_saddles: bool = False,
     robust: bool = False,
 ) -> System:
     """Gradient and precision at a point, and the Newton step from it.
@@ -123,6 +127,8 @@ def newton_system(
         Step with the observed information, where it is positive definite, instead of the complete
         one: Newton's method proper on the log likelihood, without the slow tail of EM. Not with
         many coordinates and fewer rows.
+    leave_saddles : bool
+        Where it is not positive definite, step with it all the same, made so.
     robust : bool
         Whether to go far to factorise the precision: where there is no other point to turn to.
     """
@@ -134,7 +140,7 @@ def newton_system(
         )
     else:
         fit, grad, precision, direction = dense_step(
-            rows, whitening, mixture, theta, r_from, observed
+            rows, whitening, mixture, theta, r_from, observed, leave_saddles
         )
     gain = 0.5 * float(grad @ direction)
     return System(theta, mixture, fit, precision, direction, gain)
@@ -151,21 +157,59 @@ def dense_step(
     theta: FloatArray,
     r_from: Mixture | None,
     observed: bool,
+    leave_saddles: bool,
 ) -> Step:
     """The whole precision, factorised."""
     here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
     grad = here.grad - theta
     precision = DensePrecision.from_curvature(here.curvature)
-    factor = observed_cholesky(here)
+    factor = observed_cholesky(here, precision if leave_saddles else None)
     if factor is None:
         return here.fit, grad, precision, precision.solve(grad)
     direction, _ = lapack.dpotrs(factor, grad, lower=1)
     return here.fit, grad, precision, direction
 
 
-def observed_cholesky(here: Derivatives) -> FloatArray | None:
-    """Cholesky factor of the precision with the observed information, if that is known and fit."""
-    return None if here.missing is None else precision_cholesky(here.curvature - here.missing)
+def observed_cholesky(
+    here: Derivatives, precision: DensePrecision | None = None
+) -> FloatArray | None:
+    """Cholesky factor of the precision with the observed information, if that is known and fit.
+
+    Given the precision with the complete one, made fit where it is not.
+    """
+    if here.missing is None:
+        return None
+    factor = precision_cholesky(here.curvature - here.missing)
+    if factor is None and precision is not None:
+        return saddle_free_cholesky(precision.cholesky, here.missing)
+    return factor
+
+
+def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
+    """Cholesky factor of the observed information with positive eigenvalues, if there is one.
+
+    In units of the complete information they are one minus those of the missing one, and their
+    sizes are taken: a step then leaves a saddle as fast as it would come to a mode, where that
+    with the complete information, of the EM algorithm, hardly moves.
+
+    Parameters
+    ----------
+    cholesky : (m, m) array
+        Factor of the complete information, the prior's included, in the lower triangle.
+    missing : (m, m) array
+    """
+    L = np.tril(cholesky)
+    half, _ = lapack.dtrtrs(L, missing, lower=1)
+    relative, _ = lapack.dtrtrs(L, half.T, lower=1)
+    if not np.isfinite(relative).all():
+        return None
+    try:
+        eigenvalues, vectors = np.linalg.eigh(relative)
+    except np.linalg.LinAlgError:
+        return None
+    root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
+    factor, info = lapack.dpotrf(root @ root.T, lower=1)
+    return factor if info == 0 else None
 
 
 def row_space_step(
@@ -193,12 +237,13 @@ def maximize_over_w(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
+    leave_saddles: bool = False,
 ) -> tuple[System, int]:
     """Climb the log posterior over the weights from ``theta``, by at least one step.
 
     Parameters
     ----------
-    rows, whitening, mixture, theta, r_from, observed
+    rows, whitening, mixture, theta, r_from, observed, leave_saddles
         As in `newton_system`.
     max_steps : int
     tol : float
@@ -210,7 +255,14 @@ def maximize_over_w(
     steps : int
     """
     complete = r_from is not None or rows.has_start
-    system = partial(newton_system, rows, whitening, r_from=r_from, observed=observed)
+    system = partial(
+        newton_system,
+        rows,
+        whitening,
+        r_from=r_from,
+        observed=observed,
+        leave_saddles=leave_saddles,
+    )
     here = system(mixture, theta, robust=True)
     for steps in range(1, max_steps + 1):
         there = uphill(here, whitening, system, complete=complete)

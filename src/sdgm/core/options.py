@@ -73,6 +73,9 @@ class Options:
         Whether a column has one alpha for all components, so that it stays or leaves as a whole.
     solver : Solver
         The whole Newton matrix, or its diagonal blocks, or whichever takes less work.
+    leave_saddles : bool
+        Whether steps to the mode leave a saddle as fast as they come to a mode, rather than as the
+        EM algorithm does.
     is_rough : bool
         Whether the rows are a sample, so that learning ends when the evidence hardly grows.
     merge_rows : bool
@@ -105,6 +108,7 @@ class Options:
     learn_alpha: bool = True
     share_columns: bool = False
     solver: Solver = Solver.AUTO
+    leave_saddles: bool = False
     is_rough: bool = False
     many_steps: int = MANY_STEPS
 

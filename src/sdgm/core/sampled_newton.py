@@ -42,8 +42,6 @@ COMES_CLOSER = 0.5
 CLOSER = 0.1
 # part of the gain, from one step to the next, up to which the information is still good enough
 SHRINKS = 0.1
-# part of the complete information that counts as flat where the observed one has no sign
-FLATTEST = 0.02
 # steps whose gradients correct the directions of later ones
 KEPT_CHANGES = 10
 # part of the product of their lengths by which a step and the change of the gradient must agree
@@ -164,6 +162,7 @@ def maximize_by_sample(
         tol=tol,
         r_from=None,
         observed=observed,
+        leave_saddles=True,
     )
     return end, steps + more
 
@@ -196,43 +195,13 @@ class SampleInformation:
         """By a pass over the sample."""
         here = derivatives_of_rows(sample, mixture, None, whitening, missing=observed)
         precision = DensePrecision.from_curvature(here.curvature)
-        factor = observed_cholesky(here)
-        if factor is None and here.missing is not None:
-            factor = saddle_free_cholesky(precision.cholesky, here.missing)
-        return cls(precision, factor)
+        return cls(precision, observed_cholesky(here, precision))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """The inverse times b: (m,)."""
         if self.observed is None:
             return self.precision.solve(b)
         return lapack.dpotrs(self.observed, b, lower=1)[0]
-
-
-def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
-    """Cholesky factor of the observed information with positive eigenvalues, if there is one.
-
-    In units of the complete information they are one minus those of the missing one, and their
-    sizes are taken: a step then leaves a saddle as fast as it would come to a mode, where that
-    with the complete information, of the EM algorithm, hardly moves.
-
-    Parameters
-    ----------
-    cholesky : (m, m) array
-        Factor of the complete information, the prior's included, in the lower triangle.
-    missing : (m, m) array
-    """
-    L = np.tril(cholesky)
-    half, _ = lapack.dtrtrs(L, missing, lower=1)
-    relative, _ = lapack.dtrtrs(L, half.T, lower=1)
-    if not np.isfinite(relative).all():
-        return None
-    try:
-        eigenvalues, vectors = np.linalg.eigh(relative)
-    except np.linalg.LinAlgError:
-        return None
-    root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
-    factor, info = lapack.dpotrf(root @ root.T, lower=1)
-    return factor if info == 0 else None
 
 
 class Change(NamedTuple):

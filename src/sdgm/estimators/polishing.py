@@ -260,7 +260,7 @@ def polished(
         pi=state.pi * (class_share / before)[state.component_class],
     )
     # the weights at their mode, while the precisions stay as they are
-    to_mode = replace(options, learn_alpha=False, max_iter=1)
+    to_mode = replace(options, learn_alpha=False, max_iter=1, leave_saddles=True)
     in_few_steps = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
     if in_few_steps:  # as far as these and the passes below take them
         to_mode = replace(to_mode, many_steps=FEW_STEPS)
