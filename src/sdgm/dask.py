@@ -10,6 +10,7 @@ import ctypes
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Self
@@ -95,9 +96,10 @@ class DaskRows:
         added = dask.delayed(sum_of_some, pure=False)
         width = max(width, self.width)
         totals = [of_bundle(bundle, self.to_Z, statistic, width) for bundle in self.bundles]
-        while len(totals) > 1:
+        while len(totals) > ADDED:
             totals = [added(*totals[i : i + ADDED]) for i in range(0, len(totals), ADDED)]
-        return dask.compute(totals[0], optimize_graph=False)[0]
+        # the last few are added here, which takes less time than to send them to one worker
+        return tree_sum(dask.compute(*totals, optimize_graph=False))
 
 
 @sizeof.register(Rows)
@@ -333,21 +335,40 @@ def rows_on_workers(
     """The rows in bundles, encoded, kept where they are computed."""
     make = dask.delayed(bundle_of_rows, pure=False)
     n_rows, n_features = X.shape
-    size = GROUP_ROWS * bundled_groups(n_rows, n_features, n_worker_threads())
+    threads = worker_threads()
+    size = GROUP_ROWS * bundled_groups(n_rows, n_features, sum(threads.values()))
     inputs = X.rechunk({0: size, 1: -1}).to_delayed()[:, 0]
     parts = zip(inputs, parts_of(y, size), parts_of(s, size, len(inputs)), strict=True)
-    bundles = [make(*part, classes, factors, i * size) for i, part in enumerate(parts)]
+    bundles = []
+    for i, part in enumerate(parts):
+        with placed(i, len(inputs), threads):
+            bundles.append(make(*part, classes, factors, i * size))
     return DaskRows(int(n_rows), tuple(dask.persist(*bundles)))
 
 
-def n_worker_threads() -> int:
-    """Threads of the cluster, or those of this machine where there is none."""
+def worker_threads() -> dict[str | None, int]:
+    """Threads of each worker of the cluster, or those of this machine where there is none."""
     try:
         from distributed import get_client
 
-        return max(sum(get_client().nthreads().values()), 1)
+        threads = get_client().nthreads()
     except (ImportError, ValueError):  # no distributed, or no client
-        return os.cpu_count() or 1
+        threads = {}
+    return dict(sorted(threads.items())) or {None: os.cpu_count() or 1}
+
+
+def placed(
+    i: int, n_bundles: int, threads: dict[str | None, int]
+) -> AbstractContextManager[object]:
+    """Within, a bundle is made for a worker, as many for each of its threads as for any other.
+
+    A pass takes as long as the worker with most bundles. Another is taken if that one is gone.
+    """
+    places = [worker for worker, n_threads in threads.items() for _ in range(n_threads)]
+    worker = places[i * len(places) // n_bundles]
+    if worker is None:
+        return nullcontext()
+    return dask.annotate(workers=[worker], allow_other_workers=True)
 
 
 def bundled_groups(n_rows: int, n_features: int, n_threads: int) -> int:
