@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from dask.sizeof import sizeof  # noqa: E402
-from distributed import Client  # noqa: E402
+from distributed import Client, futures_of, wait  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 
@@ -186,10 +187,10 @@ def test_bundles_change_no_bracket_of_a_sum(bundled: int) -> None:
     for n_groups in range(1, 70):
         groups = [Term(chr(0x4E00 + i)) for i in range(n_groups)]
         totals = [tree_sum(groups[i : i + bundled]) for i in range(0, n_groups, bundled)]
-        while len(totals) > 1:
+        while len(totals) > sdgm_dask.ADDED:
             starts = range(0, len(totals), sdgm_dask.ADDED)
             totals = [sdgm_dask.sum_of_some(*totals[i : i + sdgm_dask.ADDED]) for i in starts]
-        assert totals[0] == tree_sum(groups)
+        assert tree_sum(totals) == tree_sum(groups)
 
 
 @pytest.mark.usefixtures("small_scale")
@@ -202,6 +203,21 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
         models.append(sdgm_dask.SDGMClassifier(2, random_state=0).fit(*arrays))
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
+
+
+@pytest.mark.usefixtures("small_scale")
+def test_every_thread_gets_as_many_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(4000)
+    monkeypatch.setattr(sdgm_dask, "bundled_groups", lambda *_: 2)  # eight bundles
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as two:
+        # all of it is on one worker
+        worker = next(iter(two.nthreads()))
+        arrays = [da.from_array(part, chunks=300) for part in (X, y)]
+        arrays = two.persist(arrays, workers=[worker])
+        rows = sdgm_dask.rows_on_workers(*arrays, None, np.arange(3), None)
+        wait(rows.bundles)
+        kept = two.who_has(futures_of(rows.bundles))
+    assert sorted(Counter(workers[0] for workers in kept.values()).values()) == [4, 4]
 
 
 def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None:

@@ -32,6 +32,7 @@ from benchmarks.scale.problems import TRAIN, wide
 from sdgm import SDGMClassifier
 from sdgm.core.features import monomials
 from sdgm.core.objective import Mixture, derivatives_of_rows, gradient_of_rows
+from sdgm.core.pairs import PAIRS_PAY, work_of_pairs, work_of_whole
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.state import State
 from sdgm.core.whitening import whiten
@@ -177,7 +178,7 @@ def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple
     -------
     element_wise : float
         Numbers that are made or changed one by one: inputs, columns, posteriors, and the columns of
-        the weights, weighted twice for each information.
+        the weights, weighted twice for each information, or all columns once for each pair.
     products : float
         Multiplications and additions in products of matrices.
     """
@@ -191,10 +192,16 @@ def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple
         return 3.0 * inputs + 3 * columns + 15 * K + 2 * m + 2 * K * columns, 2.0 * K * m * columns
     element_wise = 3.0 * inputs + 2 * columns + 15 * K
     products = 4.0 * columns * K
-    if kind != GRADIENTS:
+    by_pairs = PAIRS_PAY * work_of_pairs(sizes, columns) <= work_of_whole(sizes)
+    if kind != GRADIENTS and by_pairs:
+        element_wise += K * (K - 1) / 2 * columns
+        products += work_of_pairs(sizes, columns)
+    elif kind != GRADIENTS:
         element_wise += 4 * m
-        products += m**2 + float(sizes @ sizes)
+        products += work_of_whole(sizes)
     if kind == OBSERVED:  # every class has its own rows
-        element_wise += 3 * m / CLASSES
-        products += (m**2 / CLASSES + float(sizes @ sizes)) / CLASSES
+        M = K / CLASSES
+        element_wise += M * (M - 1) / 2 * columns if by_pairs else 3 * m / CLASSES
+        whole = (m**2 / CLASSES + float(sizes @ sizes)) / CLASSES
+        products += M * (M - 1) / 2 * columns**2 if by_pairs else whole
     return float(element_wise), float(products)

@@ -73,11 +73,11 @@ def bundles(rows: int, inputs: int, cores: int) -> int:
 
 
 def tasks_of_pass(n_bundles: int) -> int:
-    """Tasks by which Dask sums so many bundles of rows: one for each, and the sums of sums."""
+    """Tasks by which Dask sums so many bundles of rows: one for each, and sums of sums."""
     from sdgm.dask import ADDED
 
     n_tasks = n_bundles
-    while n_bundles > 1:
+    while n_bundles > ADDED:
         n_bundles = -(-n_bundles // ADDED)
         n_tasks += n_bundles
     return n_tasks

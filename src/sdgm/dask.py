@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -51,6 +52,8 @@ ADDED = 4
 # as they are not more bytes than this and every thread of the workers has so many bundles
 LARGEST_BUNDLE = 1 << 26
 ENOUGH_BUNDLES = 2
+# seconds after which it is looked whether a worker is gone
+PATIENCE = 1.0
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,76 @@ class DaskRows:
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
-        of_bundle = dask.delayed(total_of_bundle, pure=False)
-        added = dask.delayed(sum_of_some, pure=False)
         width = max(width, self.width)
+        futures = futures_of_cluster(self.bundles)
+        if futures:
+            return total_on_cluster(futures, self.to_Z, statistic, width)
+        of_bundle = dask.delayed(total_of_bundle, pure=False)
         totals = [of_bundle(bundle, self.to_Z, statistic, width) for bundle in self.bundles]
-        while len(totals) > ADDED:
-            totals = [added(*totals[i : i + ADDED]) for i in range(0, len(totals), ADDED)]
-        # the last few are added here, which takes less time than to send them to one worker
         return tree_sum(dask.compute(*totals, optimize_graph=False))
+
+
+def futures_of_cluster(bundles: Sequence[Any]) -> list[Any]:
+    """Where they are on the workers of a cluster, or nothing where they are in this process."""
+    try:
+        from distributed import futures_of
+    except ImportError:
+        return []
+    return futures_of(bundles)
+
+
+def total_on_cluster(
+    futures: Sequence[Any],
+    to_Z: Callable[[FloatArray], FloatArray] | None,
+    statistic: Callable[[Rows], S],
+    width: int,
+) -> S:
+    """Sum of a statistic over bundles, each by the worker that keeps it.
+
+    Left to itself the scheduler would rather send rows to a worker that has nothing to do at the
+    moment, time and again. A worker that is gone is not waited for.
+    """
+    client = futures[0].client
+    while True:
+        # named by what they sum, so that Dask learns how long each kind takes
+        name = statistic.__qualname__.split(".")[0]
+        holders = client.who_has(futures)
+        pinned = {worker for workers in holders.values() for worker in workers}
+        totals = [
+            client.submit(
+                total_of_bundle,
+                future,
+                to_Z,
+                statistic,
+                width,
+                key=f"{name}-{uuid.uuid4().hex}",
+                workers=list(holders.get(future.key, ())) or None,
+            )
+            for future in futures
+        ]
+        while len(totals) > ADDED:
+            starts = range(0, len(totals), ADDED)
+            totals = [
+                client.submit(sum_of_some, *totals[i : i + ADDED], pure=False) for i in starts
+            ]
+        if all_done(client, totals, pinned):
+            # the last few are added here, which takes less time than to send them to one worker
+            return tree_sum(client.gather(totals))
+        client.cancel(totals, force=True)
+
+
+def all_done(client: Any, totals: Sequence[Any], workers: set[str]) -> bool:
+    """Wait for the totals; whether they are there, or else one of the workers is gone."""
+    from distributed import wait
+
+    while True:
+        try:
+            wait(totals, timeout=PATIENCE)
+        except TimeoutError:
+            if not workers <= client.nthreads().keys():
+                return False
+        else:
+            return True
 
 
 @sizeof.register(Rows)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import sampled_newton
+from sdgm.core import newton, sampled_newton
 from sdgm.core.learning import learn, settle_r_and_w
-from sdgm.core.newton import System, log_posterior
+from sdgm.core.newton import FLATTEST, System, log_posterior, saddle_free_cholesky
 from sdgm.core.objective import Mixture, derivatives_of_rows
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
@@ -23,7 +23,6 @@ from sdgm.core.sampled_newton import (
     RowsWithSample,
     corrected_direction,
     maximize_by_sample,
-    saddle_free_cholesky,
 )
 from sdgm.core.state import State
 from sdgm.core.whitening import whiten
@@ -149,7 +148,7 @@ def test_a_saddle_is_left_as_fast_as_a_mode_is_reached(seed: int) -> None:
     missing = complete - L @ (vectors * size) @ vectors.T @ L.T
     factor = saddle_free_cholesky(L, missing)
     assert factor is not None
-    steps = np.maximum(np.abs(size), sampled_newton.FLATTEST)
+    steps = np.maximum(np.abs(size), FLATTEST)
     expected = L @ (vectors * steps) @ vectors.T @ L.T
     np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, expected, rtol=1e-7, atol=1e-9)
 
@@ -173,9 +172,21 @@ def test_steps_lead_away_from_a_saddle(monkeypatch: pytest.MonkeyPatch) -> None:
         return [log_posterior(end.fit, end.theta, complete=False) for end in ends]
 
     away = reached()
-    monkeypatch.setattr(sampled_newton, "saddle_free_cholesky", lambda *_: None)
+    monkeypatch.setattr(newton, "saddle_free_cholesky", lambda *_: None)
     there = reached()
     assert np.mean(np.array(away) - there) > 50.0
+
+
+def test_newtons_own_steps_lead_away_from_a_saddle_if_they_are_to() -> None:
+    def reached(leave_saddles: bool) -> list[float]:
+        options = replace(TO_MODE, many_steps=12, leave_saddles=leave_saddles)
+        ends = []
+        for i in range(5):
+            state = near_a_saddle(i)
+            ends.append(settle_r_and_w(rows_of(i), whiten(np.eye(5), state), state, options)[0])
+        return [log_posterior(end.fit, end.theta, complete=False) for end in ends]
+
+    assert np.mean(np.array(reached(True)) - reached(False)) > 50.0
 
 
 def test_along_a_ridge_steps_end_at_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:

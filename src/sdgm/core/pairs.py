@@ -6,8 +6,8 @@ and the blocks of the information
     G_k' diag(p_k (1 - p_k)) G_k   on the diagonal,   -G_k' diag(p_k p_l) G_l   off it
 
 are parts of one symmetric matrix per pair, ``B_kl = Z' diag(p_k p_l) Z`` over the columns that any
-component uses. Where each uses most of them these take half the work, or a third with one component
-against another, and nothing cancels.
+component uses. Where each uses most of them that is half the work with many components, and a third
+with four. Nothing cancels.
 """
 
 from __future__ import annotations
@@ -134,9 +134,19 @@ def pairs_pay(n_rows: int, whitening: Whitening) -> bool:
     if not isinstance(whitening.factor, Picks):
         return False
     sizes = np.diff(whitening.starts).astype(np.float64)
-    m, n_sides = sizes.sum(), min(int(np.count_nonzero(sizes)) + 1, len(sizes))
-    work = m**2 + sizes @ sizes
-    if n_rows * work < LEAST_WORK:
+    whole = work_of_whole(sizes)
+    if n_rows * whole < LEAST_WORK:
         return False
-    q = np.count_nonzero(np.bincount(whitening.factor.row))
-    return bool(PAIRS_PAY * 0.5 * n_sides * (n_sides - 1) * q**2 <= work)
+    q = int(np.count_nonzero(np.bincount(whitening.factor.row)))
+    return PAIRS_PAY * work_of_pairs(sizes, q) <= whole
+
+
+def work_of_whole(sizes: FloatArray) -> float:
+    """Multiplications per row for the information of components of so many coordinates."""
+    return float(sizes.sum() ** 2 + sizes @ sizes)
+
+
+def work_of_pairs(sizes: FloatArray, n_columns: int) -> float:
+    """The same by pairs, with so many columns in all; those without coordinates count as one."""
+    n_sides = min(int(np.count_nonzero(sizes)) + 1, len(sizes))
+    return 0.5 * n_sides * (n_sides - 1) * n_columns**2

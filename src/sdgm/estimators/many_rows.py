@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Options
 from sdgm.core.reduction import BlockedRows
+from sdgm.core.rows import sharing_out
 from sdgm.core.state import Record, Stop
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
@@ -36,6 +37,8 @@ from sdgm.estimators.threads import in_threads
 
 # times that columns may come back which the first sample had removed, and which the second had
 ADMISSIONS, LAST_ADMISSIONS = 2, 1
+# of so many rows of the second sample one leads to the mode in between
+PART = 4
 
 
 class ManyRowsMixin:
@@ -147,7 +150,11 @@ class ManyRowsMixin:
             if len(table) > 2 * MIDDLE_ROWS:
                 drawn = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
                 middle = BlockedRows.of(drawn.rows(), n_threads=n_threads)
-                self._polish(middle, options, is_last=False)
+                own_rows = rows_by_class(middle, len(self.classes_))
+                few = drawn_sample(middle, own_rows, MIDDLE_ROWS // PART, seed + 2)
+                with sharing_out(n_threads):  # the part is one block
+                    part = BlockedRows.of(few.rows())
+                    self._polish(middle, options, part=part, is_last=False)
             self._polish(table, options, middle)
         return self
 
@@ -164,6 +171,7 @@ class ManyRowsMixin:
         options: Options,
         sample: BlockedRows | None = None,
         *,
+        part: BlockedRows | None = None,
         is_last: bool = True,
     ) -> None:
         """Go on learning on all rows, near the model of this sample of them."""
@@ -191,6 +199,7 @@ class ManyRowsMixin:
             show,
             admissions=admissions,
             sample=sample,
+            part=part,
             is_last=is_last,
         )
         if candidates is None:

@@ -215,6 +215,11 @@ class Polished:
     covariance: FloatArray | None
 
 
+def standing_for(total: FloatArray, some: BlockedRows) -> BlockedRows:
+    """Some rows, each so many times that they are as many as there are in all classes."""
+    return some.repeated(total.sum() / class_totals(some, len(total)).sum())
+
+
 def polished(
     table: Any,
     columns: ModelColumns,
@@ -224,6 +229,7 @@ def polished(
     *,
     admissions: int,
     sample: BlockedRows | None,
+    part: BlockedRows | None,
     is_last: bool,
 ) -> Polished:
     """Go on learning with these rows.
@@ -242,13 +248,16 @@ def polished(
         Times that columns may come back which the state does not use.
     sample : BlockedRows, optional
         A part of the rows that led to the state; its information directs the steps.
+    part : BlockedRows, optional
+        Some of the rows. While columns come back they lead to the mode, where that is near enough.
     is_last : bool
         Whether no more rows follow.
     """
     total = class_totals(table, state.n_classes)
     if sample is not None:
-        part = class_totals(sample, state.n_classes).sum() / total.sum()
-        sample = sample.repeated(1.0 / part)
+        sample = standing_for(total, sample)
+    if part is not None:
+        part = standing_for(total, part)
     rows = AllRows.of(table, columns, options, sample)
     scale = rows.norm[state.column]
     class_share = shares(total, options)
@@ -265,19 +274,22 @@ def polished(
     if in_few_steps:  # as far as these and the passes below take them
         to_mode = replace(to_mode, many_steps=FEW_STEPS)
 
-    def climbed(state: State, otherwise: State) -> State:
+    def is_near(some: BlockedRows | None, state: State) -> bool:
+        return some is not None and is_near_enough(len(table), some, state, columns.n_columns)
+
+    def climbed(state: State, otherwise: State, *, by_part: bool = False) -> State:
+        by = replace(rows, table=part) if by_part and is_near(part, state) else rows
         try:
-            return rows.learn(state, to_mode).state
+            return by.learn(state, to_mode).state
         except NumericalTrouble:
             return otherwise
 
-    is_near = sample is not None and is_near_enough(len(table), sample, state, columns.n_columns)
-    if admissions and not is_near:
-        state = climbed(state, state)
+    if admissions and not is_near(sample, state):
+        state = climbed(state, otherwise=state, by_part=True)
     for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
         if sample is None and larger is not state and (left or not in_few_steps):
-            larger = climbed(larger, otherwise=state)
+            larger = climbed(larger, otherwise=state, by_part=True)
         if larger is state:
             break
         state = larger
