@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 
 from sdgm import KernelSDGMClassifier
 from sdgm.core import design
-from sdgm.estimators import dual
+from sdgm.estimators import dual, kernel_columns
 
 rng = np.random.default_rng(0)
 N = 600
@@ -19,8 +19,8 @@ Y = (np.hypot(*X.T) + 0.2 * rng.normal(size=N) > 1.2).astype(int)
 @pytest.fixture
 def few_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred rows are many."""
-    monkeypatch.setattr(dual, "MANY_CANDIDATES", 200)
-    monkeypatch.setattr(dual, "MAX_VECTORS", 60)
+    monkeypatch.setattr(kernel_columns, "MANY_CANDIDATES", 200)
+    monkeypatch.setattr(kernel_columns, "MAX_VECTORS", 60)
 
 
 def laplacian(A, B):

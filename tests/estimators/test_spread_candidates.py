@@ -14,8 +14,8 @@ from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.initialization import Start
 from sdgm.core.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
 from sdgm.core.options import FAST
-from sdgm.estimators import dual
-from sdgm.estimators.dual import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
+from sdgm.estimators import dual, kernel_columns
+from sdgm.estimators.kernel_columns import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 from sdgm.estimators.problem import Problem
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
 
@@ -93,8 +93,8 @@ def test_what_all_rows_can_say_the_chosen_ones_can_say_nearly() -> None:
 
 def test_a_fit_with_few_candidates_keeps_rows_of_the_user(monkeypatch: Any) -> None:
     X, y = blobs(120, 4, seed=2)
-    monkeypatch.setattr(dual, "MAX_SPREAD", 100)
-    monkeypatch.setattr(dual, "MIN_CANDIDATES", 30)
+    monkeypatch.setattr(kernel_columns, "MAX_SPREAD", 100)
+    monkeypatch.setattr(kernel_columns, "MIN_CANDIDATES", 30)
     order = np.random.default_rng(0).permutation(120)
     with own_warnings_allowed():
         model = KernelSDGMClassifier(kernel="rbf", gamma="auto", n_components=1, random_state=0)

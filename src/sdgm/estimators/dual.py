@@ -3,76 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import Design, kernel_design, matrix_design, pivoted_cholesky
+from sdgm.core.design import Design, kernel_design, matrix_design
 from sdgm.core.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.options import Options, Preset
 from sdgm.core.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import explicit_bytes, factor_bytes, gram_bytes
+from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis, spread_candidates
 from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import boolean, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
-# components times columns up to which all rows can become relevance vectors when a reference is
-# learned, and how many can at least
-MAX_SPREAD = 4_000
-MIN_CANDIDATES = 100
-# candidates beyond which only those that lie apart can, unless the kernel has few explicit
-# features: as many, or until the others' kernel values are known to this share of the largest
-MANY_CANDIDATES = 8_192
-MAX_VECTORS = 256
-SPREAD_TOLERANCE = 1e-2
 # settings that are compared before the first of them can be chosen
 FIRST_ROUND = 3
-
-
-@dataclass(frozen=True)
-class KernelBasis:
-    """Columns ``k(., z)``; column 0 of the candidates, the constant, is kept outside.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    vectors : (n, D) array
-        Standardised z of each column.
-    user_rows : (n,) array
-        Training row of each column.
-    """
-
-    kernel: Kernel
-    vectors: FloatArray
-    user_rows: IntArray
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Kernel values at standardised rows: (N, n)."""
-        return self.kernel.gram(X, self.vectors)
-
-    def take(self, columns: IntArray) -> KernelBasis:
-        """These columns of the candidates, counted with the constant."""
-        return KernelBasis(self.kernel, self.vectors[columns - 1], self.user_rows[columns - 1])
-
-
-@dataclass(frozen=True)
-class PrecomputedBasis:
-    """Columns of kernel values that the user hands in."""
-
-    user_rows: IntArray
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Kernel values of the relevance vectors: (N, n)."""
-        return X[:, self.user_rows]
-
-    def take(self, columns: IntArray) -> PrecomputedBasis:
-        """These columns of the candidates, counted with the constant."""
-        return PrecomputedBasis(self.user_rows[columns - 1])
 
 
 class KernelSDGMClassifier(BaseSDGM):
@@ -486,28 +437,3 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def _take_over(self, model: Any, user_rows: IntArray) -> None:
         self.relevance_ = user_rows[model.relevance_]
-
-
-def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
-    """Which rows can be relevance vectors, where not all can; None for all.
-
-    Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
-    them could: when a reference is learned, which is smooth, by many components; and when there
-    are many rows and a kernel without few explicit features.
-    """
-    size = kernel.explicit_size(candidates.shape[1])
-    rank = len(candidates) if size is None else min(len(candidates), size)
-    has_labels = problem.y.ndim == 1
-    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
-        return None
-    diagonal = kernel.diagonal(candidates)
-    if has_labels:
-        if diagonal is None:  # nothing tells which lie apart
-            return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
-        spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
-        return np.sort(spread)
-    n_components = int(problem.n_components.sum())
-    if diagonal is None or n_components * rank <= MAX_SPREAD:
-        return None
-    n_kept = max(MAX_SPREAD // n_components, MIN_CANDIDATES)
-    return np.sort(pivoted_cholesky(kernel, candidates, diagonal, max_rank=n_kept)[1])

@@ -15,7 +15,7 @@ from sdgm.core.features import Monomials, monomials
 from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.state import State
-from sdgm.estimators.dual import KernelBasis, spread_candidates
+from sdgm.estimators.kernel_columns import KernelBasis, spread_candidates
 from sdgm.estimators.parameters import components_per_class
 
 CandidateBasis = Monomials | KernelBasis
