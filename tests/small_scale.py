@@ -17,6 +17,7 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (rows_module, reduction, large):
         monkeypatch.setattr(module, "CANONICAL_ROWS", 64)
     monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
+    monkeypatch.setattr(large, "RARE_ROWS", 30)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 800)  # half as many where a second follows
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 600)
@@ -26,10 +27,12 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with groups of 256 rows on the workers."""
     import sdgm.dask
+    from sdgm import _dask_rows, _dask_totals
 
     make_small(monkeypatch)
-    monkeypatch.setattr(sdgm.dask, "CANONICAL_ROWS", 64)
-    monkeypatch.setattr(sdgm.dask, "GROUP_ROWS", 256)
+    monkeypatch.setattr(_dask_totals, "CANONICAL_ROWS", 64)
+    for module in (_dask_totals, _dask_rows, sdgm.dask):
+        monkeypatch.setattr(module, "GROUP_ROWS", 256)
     monkeypatch.setattr(sdgm.dask, "LARGE_ROWS", 1000)
 
 

@@ -28,6 +28,7 @@ from dask.sizeof import sizeof  # noqa: E402
 from distributed import Client, futures_of, wait  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
+from sdgm import _dask_rows, _dask_totals  # noqa: E402
 
 N = 1500
 
@@ -133,6 +134,16 @@ def test_class_weights_are_those_of_memory(class_weight) -> None:
     assert_same(model, expected)
 
 
+@pytest.mark.usefixtures("small_scale")
+def test_balanced_classes_of_weighted_rows_are_those_of_memory() -> None:
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, size=N)
+    expected = SDGMClassifier(2, random_state=0, class_weight="balanced").fit(X, y, weight)
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight="balanced")
+    model.fit(*(da.from_array(part, chunks=400) for part in (X, y, weight)))
+    assert_same(model, expected)
+
+
 def test_mistakes_are_one_sentence() -> None:
     X, y = table(100)
     model = sdgm_dask.SDGMClassifier(1)
@@ -187,9 +198,9 @@ def test_bundles_change_no_bracket_of_a_sum(bundled: int) -> None:
     for n_groups in range(1, 70):
         groups = [Term(chr(0x4E00 + i)) for i in range(n_groups)]
         totals = [tree_sum(groups[i : i + bundled]) for i in range(0, n_groups, bundled)]
-        while len(totals) > sdgm_dask.ADDED:
-            starts = range(0, len(totals), sdgm_dask.ADDED)
-            totals = [sdgm_dask.sum_of_some(*totals[i : i + sdgm_dask.ADDED]) for i in starts]
+        while len(totals) > _dask_totals.ADDED:
+            starts = range(0, len(totals), _dask_totals.ADDED)
+            totals = [_dask_totals.sum_of_some(*totals[i : i + _dask_totals.ADDED]) for i in starts]
         assert tree_sum(totals) == tree_sum(groups)
 
 
@@ -199,7 +210,7 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
     arrays = da.from_array(X, chunks=300), da.from_array(y, chunks=500)
     models = []
     for bundled in (1, 2, 4):
-        monkeypatch.setattr(sdgm_dask, "bundled_groups", lambda *_, bundled=bundled: bundled)
+        monkeypatch.setattr(_dask_rows, "bundled_groups", lambda *_, bundled=bundled: bundled)
         models.append(sdgm_dask.SDGMClassifier(2, random_state=0).fit(*arrays))
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
@@ -208,26 +219,26 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("small_scale")
 def test_every_thread_gets_as_many_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(4000)
-    monkeypatch.setattr(sdgm_dask, "bundled_groups", lambda *_: 2)  # eight bundles
+    monkeypatch.setattr(_dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
     with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as two:
         # all of it is on one worker
         worker = next(iter(two.nthreads()))
         arrays = [da.from_array(part, chunks=300) for part in (X, y)]
         arrays = two.persist(arrays, workers=[worker])
-        rows = sdgm_dask.rows_on_workers(*arrays, None, np.arange(3), None)
+        rows = _dask_rows.rows_on_workers(*arrays, None, np.arange(3), None)
         wait(rows.bundles)
         kept = two.who_has(futures_of(rows.bundles))
     assert sorted(Counter(workers[0] for workers in kept.values()).values()) == [4, 4]
 
 
 def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None:
-    sdgm_dask.keep_freed_memory.cache_clear()
+    _dask_totals.keep_freed_memory.cache_clear()
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    assert not sdgm_dask.keep_freed_memory()
-    sdgm_dask.keep_freed_memory.cache_clear()
+    assert not _dask_totals.keep_freed_memory()
+    _dask_totals.keep_freed_memory.cache_clear()
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
-    assert sdgm_dask.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
-    sdgm_dask.keep_freed_memory.cache_clear()
+    assert _dask_totals.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
+    _dask_totals.keep_freed_memory.cache_clear()
 
 
 def test_workers_know_how_large_rows_are() -> None:

@@ -82,6 +82,7 @@ def measure(rows: int, way: str, round: int) -> Iterator[Record]:
 def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
     """A fit on a cluster of this machine; the model is for arrays."""
     import sdgm.dask as sdgm_dask
+    from sdgm._dask_rows import DaskRows
 
     limit = SPILL_BYTES_PER_ROW * rows if way == SPILLING else None
     with cluster_of(WORKERS[way], limit) as client:
@@ -98,7 +99,7 @@ def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
                 os.kill(pids[0], signal.SIGKILL)
 
         model = sdgm_dask.SDGMClassifier(2, covariance_type="full", random_state=0)
-        with counted(sdgm_dask.DaskRows, kill) as passes:
+        with counted(DaskRows, kill) as passes:
             begin = perf_counter()
             model.fit(X, y)
             seconds = perf_counter() - begin

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.estimators import large, many_rows
+from sdgm.core.objective import class_totals
+from sdgm.estimators import large, many_rows, polishing
 from tests.small_scale import assert_same, make_small
 
 N = 1500
@@ -23,7 +24,6 @@ N = 1500
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, and blocks have 64 of them."""
     make_small(monkeypatch)
-    monkeypatch.setattr(large, "RARE_ROWS", 30)
 
 
 def table(seed: int = 0, n_rows: int = N) -> tuple[FloatArray, IntArray]:
@@ -107,6 +107,31 @@ def test_all_rows_are_learned_from_not_the_sample_alone() -> None:
     assert log_loss(y_test, sampled.predict_proba(X_test)) < log_loss(
         y_test, alone.predict_proba(X_test)
     )
+
+
+def test_a_part_of_the_second_sample_leads_to_the_mode_but_not_to_the_shares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learned_from, differences = [], []
+    learn, come_back = polishing.AllRows.learn, polishing.AllRows.with_columns_back
+
+    def counted_learn(self, *arguments):
+        learned_from.append(len(self.table))
+        return learn(self, *arguments)
+
+    def compared(self, state, options):
+        total = class_totals(self.table, state.n_classes)
+        differences.append(np.bincount(state.component_class, state.pi) - total / total.sum())
+        return come_back(self, state, options)
+
+    monkeypatch.setattr(polishing.AllRows, "learn", counted_learn)
+    monkeypatch.setattr(polishing.AllRows, "with_columns_back", compared)
+    X, y = table(n_rows=4000)
+    model().fit(X, y)
+    first, *others = learned_from
+    assert 50 < first < 250 and max(others) == 4000 and min(others[-2:]) > 500
+    assert len(differences) > 1
+    np.testing.assert_allclose(differences, 0.0, atol=1e-12)
 
 
 def test_relevance_vectors_are_rows_of_the_users_table() -> None:

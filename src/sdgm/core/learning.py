@@ -160,11 +160,11 @@ def learn(
 
 
 def has_stalled(records: Sequence[Record], least: float) -> bool:
-    """Whether the log evidence is not so much above any of the last passes.
+    """Whether the log evidence rose by less than that above its lowest of the last passes.
 
     Of hundreds of weights some are always on their way out. It is not worth waiting for the last of
-    them with the evidence of diagonal blocks, or of a sample. It falls at first, while components
-    of a class part.
+    them with the evidence of diagonal blocks, or of a sample. Evidence that only falls has stalled;
+    at first it falls and rises, while the components of a class part.
     """
     last = [record.log_evidence for record in records[-1 - STALLED_PASSES :]]
     return len(last) > STALLED_PASSES and last[-1] - min(last) < least

@@ -30,7 +30,8 @@ from sdgm.core.whitening import Whitening
 
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30
-# coordinates up to which the observed information is formed although there are fewer rows
+# coordinates up to which the observed information is formed although there are fewer rows, and is
+# made positive definite where it is not
 MAX_OBSERVED = 1000
 # part of the complete information that counts as flat where the observed one has no sign
 FLATTEST = 0.02
@@ -163,6 +164,7 @@ def dense_step(
     here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
     grad = here.grad - theta
     precision = DensePrecision.from_curvature(here.curvature)
+    leave_saddles &= len(theta) <= MAX_OBSERVED  # eigenvectors take longer than the rows
     factor = observed_cholesky(here, precision if leave_saddles else None)
     if factor is None:
         return here.fit, grad, precision, precision.solve(grad)

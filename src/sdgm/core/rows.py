@@ -2,7 +2,8 @@
 
 All that learning asks of N samples is a sum over rows. A sum is added up in a fixed order: within
 canonical blocks of `CANONICAL_ROWS` rows, over the blocks of a group, over the groups pair by pair.
-So where the rows are kept, in which chunks, and who adds them makes no difference beyond rounding.
+So where the rows are kept, in which chunks, and who adds them makes no difference: on processors of
+one kind, not of a bit.
 """
 
 from __future__ import annotations

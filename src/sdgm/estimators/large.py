@@ -11,7 +11,7 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import CANONICAL_ROWS, Rows, RowSource
+from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768
@@ -143,6 +143,15 @@ def drawn_sample(rows: RowSource, class_rows: FloatArray, n_rows: int, seed: int
         return Picked(X, y, block.s[kept] * (share / chance[y]), block.first + kept)
 
     return rows.total(of_block, 1)
+
+
+def weights_of_labels(number: IntArray, s: FloatArray) -> FloatArray:
+    """Summed weights of the rows of each label, which have these numbers, added as on a cluster."""
+    weights = np.zeros(int(number.max(initial=-1)) + 1)
+    for start in range(0, len(number), GROUP_BLOCKS * CANONICAL_ROWS):
+        group = slice(start, start + GROUP_BLOCKS * CANONICAL_ROWS)
+        weights += np.bincount(number[group], s[group], minlength=len(weights))
+    return weights
 
 
 def rows_by_class(rows: RowSource, n_classes: int) -> FloatArray:

@@ -25,6 +25,7 @@ from sdgm.estimators.large import (
     blocked_table,
     drawn_sample,
     rows_by_class,
+    weights_of_labels,
 )
 from sdgm.estimators.parameters import (
     check_labels,
@@ -105,7 +106,9 @@ class ManyRowsMixin:
         s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no room
         if sample_weight is not None or self.class_weight is not None:
             s = checked_sample_weight(sample_weight, y)
-            s *= class_factors(self.class_weight, y, s)
+            labels, number = np.unique(y, return_inverse=True)
+            factors = class_factors(self.class_weight, labels, weights_of_labels(number, s))
+            s *= np.broadcast_to(factors, len(labels))[number]
         self.classes_ = np.unique(y if sample_weight is None else y[s > 0.0])
         # labels that no row of positive weight has count for nothing, as any class
         codes = np.searchsorted(self.classes_, y).astype(np.int32)
@@ -151,10 +154,10 @@ class ManyRowsMixin:
                 drawn = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
                 middle = BlockedRows.of(drawn.rows(), n_threads=n_threads)
                 own_rows = rows_by_class(middle, len(self.classes_))
-                few = drawn_sample(middle, own_rows, MIDDLE_ROWS // PART, seed + 2)
-                with sharing_out(n_threads):  # the part is one block
-                    part = BlockedRows.of(few.rows())
-                    self._polish(middle, options, part=part, is_last=False)
+                part = drawn_sample(middle, own_rows, MIDDLE_ROWS // PART, seed + 2)
+                with sharing_out(n_threads):  # the part has one block or two
+                    few = BlockedRows.of(part.rows())
+                    self._polish(middle, options, few=few, is_last=False)
             self._polish(table, options, middle)
         return self
 
@@ -171,7 +174,7 @@ class ManyRowsMixin:
         options: Options,
         sample: BlockedRows | None = None,
         *,
-        part: BlockedRows | None = None,
+        few: BlockedRows | None = None,
         is_last: bool = True,
     ) -> None:
         """Go on learning on all rows, near the model of this sample of them."""
@@ -199,7 +202,7 @@ class ManyRowsMixin:
             show,
             admissions=admissions,
             sample=sample,
-            part=part,
+            few=few,
             is_last=is_last,
         )
         if candidates is None:

@@ -215,6 +215,12 @@ class Polished:
     covariance: FloatArray | None
 
 
+def with_shares(class_share: FloatArray, state: State) -> State:
+    """The state with pi that sums to these shares within the classes."""
+    before = np.bincount(state.component_class, state.pi)
+    return replace(state, pi=state.pi * (class_share / before)[state.component_class])
+
+
 def standing_for(total: FloatArray, some: BlockedRows) -> BlockedRows:
     """Some rows, each so many times that they are as many as there are in all classes."""
     return some.repeated(total.sum() / class_totals(some, len(total)).sum())
@@ -229,7 +235,7 @@ def polished(
     *,
     admissions: int,
     sample: BlockedRows | None,
-    part: BlockedRows | None,
+    few: BlockedRows | None,
     is_last: bool,
 ) -> Polished:
     """Go on learning with these rows.
@@ -248,26 +254,21 @@ def polished(
         Times that columns may come back which the state does not use.
     sample : BlockedRows, optional
         A part of the rows that led to the state; its information directs the steps.
-    part : BlockedRows, optional
-        Some of the rows. While columns come back they lead to the mode, where that is near enough.
+    few : BlockedRows, optional
+        Some of these rows, which lead to the mode while columns come back, where it is near enough.
     is_last : bool
         Whether no more rows follow.
     """
     total = class_totals(table, state.n_classes)
     if sample is not None:
         sample = standing_for(total, sample)
-    if part is not None:
-        part = standing_for(total, part)
+    if few is not None:
+        few = standing_for(total, few)
     rows = AllRows.of(table, columns, options, sample)
     scale = rows.norm[state.column]
     class_share = shares(total, options)
-    before = np.bincount(state.component_class, state.pi)
-    state = replace(
-        state,
-        w=state.w * scale,
-        alpha=state.alpha / scale**2,
-        pi=state.pi * (class_share / before)[state.component_class],
-    )
+    state = with_shares(class_share, state)
+    state = replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
     # the weights at their mode, while the precisions stay as they are
     to_mode = replace(options, learn_alpha=False, max_iter=1, leave_saddles=True)
     in_few_steps = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
@@ -277,19 +278,20 @@ def polished(
     def is_near(some: BlockedRows | None, state: State) -> bool:
         return some is not None and is_near_enough(len(table), some, state, columns.n_columns)
 
-    def climbed(state: State, otherwise: State, *, by_part: bool = False) -> State:
-        by = replace(rows, table=part) if by_part and is_near(part, state) else rows
+    def climbed(state: State, otherwise: State, *, by_few: bool = False) -> State:
+        by = replace(rows, table=few) if by_few and is_near(few, state) else rows
         try:
-            return by.learn(state, to_mode).state
+            # the few have other shares of classes, which a test of the constant would see
+            return with_shares(class_share, by.learn(state, to_mode).state)
         except NumericalTrouble:
             return otherwise
 
     if admissions and not is_near(sample, state):
-        state = climbed(state, otherwise=state, by_part=True)
+        state = climbed(state, otherwise=state, by_few=True)
     for left in reversed(range(admissions)):
         larger = rows.with_columns_back(state, options)
         if sample is None and larger is not state and (left or not in_few_steps):
-            larger = climbed(larger, otherwise=state, by_part=True)
+            larger = climbed(larger, otherwise=state, by_few=True)
         if larger is state:
             break
         state = larger

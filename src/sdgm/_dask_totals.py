@@ -1,0 +1,162 @@
+"""Sums over bundles of rows that the workers of a Dask cluster keep.
+
+Each bundle is summed by the worker that keeps it. Left to itself the scheduler would time and again
+send rows to a worker that has nothing to do at the moment, which takes longer than to wait.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from sdgm._typing import FloatArray
+from sdgm.core.reduction import of_mapped
+from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
+from sdgm.estimators.threads import one_blas_thread
+
+# numbers that the GNU library's mallopt knows its settings by
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+# bytes of an array that is got from the system by itself, and that are kept when freed
+LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
+GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
+# totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
+ADDED = 4
+# seconds after which it is looked whether all sums are being made
+PATIENCE = 1.0
+
+
+def total_where_kept(
+    bundles: Sequence[Any],
+    to_Z: Callable[[FloatArray], FloatArray] | None,
+    statistic: Callable[[Rows], S],
+    width: int,
+) -> S | None:
+    """Sum of a statistic over bundles, each by the worker that keeps it.
+
+    Returns
+    -------
+    total : object or None
+        None where that is for the scheduler to decide: without a cluster, within one of its tasks,
+        where workers have nothing to do while others have several bundles, or where one of
+        those that keep the rows is gone or has stopped.
+    """
+    try:
+        from distributed import futures_of
+    except ImportError:
+        return None
+    futures = futures_of(bundles)
+    if not futures or is_in_task():
+        return None
+    client = futures[0].client
+    at = places(client, futures)
+    if at is None:
+        return None
+    # named by what they sum, so that the scheduler learns how long each kind takes
+    name = getattr(statistic, "__qualname__", "total").split(".")[0]
+    of_bundle: list[Any] = [None] * len(futures)
+    for worker in dict.fromkeys(at):
+        own = [i for i, each in enumerate(at) if each == worker]
+        made = client.map(
+            total_of_bundle,
+            [futures[i] for i in own],
+            to_Z=to_Z,
+            statistic=statistic,
+            width=width,
+            key=[f"{name}-{uuid.uuid4().hex}" for _ in own],
+            workers=[worker],
+        )
+        for i, future in zip(own, made, strict=True):
+            of_bundle[i] = future
+    totals = of_bundle
+    while len(totals) > ADDED:
+        starts = range(0, len(totals), ADDED)
+        totals = [client.submit(sum_of_some, *totals[i : i + ADDED], pure=False) for i in starts]
+    try:
+        # the last few are added here, which takes less time than to send them to one worker
+        return tree_sum([patient_result(client, each, of_bundle) for each in totals])
+    except StuckError:
+        client.cancel(of_bundle, force=True)
+        return None
+    finally:
+        # an exception that came from a worker would keep them, and with them the rows
+        for future in (*of_bundle, *totals):
+            future.release()
+
+
+def is_in_task() -> bool:
+    """Whether this runs on a worker, as part of a task."""
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def places(client: Any, futures: Sequence[Any]) -> list[str] | None:
+    """The worker that keeps each bundle; None if one is nowhere, or if some workers idle."""
+    holders = client.who_has(futures)
+    at = [workers[0] for future in futures if (workers := list(holders.get(future.key, ())))]
+    idle = client.nthreads().keys() - set(at)
+    if len(at) < len(futures) or (idle and len(at) > len(set(at))):
+        return None
+    return at
+
+
+class StuckError(Exception):
+    """A sum is not being made, since its worker is gone or has stopped."""
+
+
+def patient_result(client: Any, future: Any, of_bundle: Sequence[Any]) -> Any:
+    """What a future comes to, as long as all sums of bundles are made or at work."""
+    while True:
+        try:
+            return future.result(timeout=PATIENCE)
+        except TimeoutError:
+            waiting = {each.key for each in of_bundle if not each.done()}
+            at_work = {key for keys in client.processing().values() for key in keys}
+            if not waiting <= at_work:
+                raise StuckError from None
+
+
+def total_of_bundle(
+    bundle: Rows,
+    to_Z: Callable[[FloatArray], FloatArray] | None,
+    statistic: Callable[[Rows], S],
+    width: int,
+) -> S:
+    """Sum of a statistic over the groups of a bundle, on its worker."""
+    keep_freed_memory()
+    of_block = of_mapped(statistic, to_Z)
+    # workers take the variables that set the threads of BLAS from the client, and share its cores
+    with one_blas_thread():
+        return tree_sum(
+            group_total(group.blocks(CANONICAL_ROWS), of_block, width)
+            for group in bundle.blocks(GROUP_ROWS)
+        )
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Have a worker's C library use freed memory again; whether it was told to.
+
+    Dask tells it to hand memory back to the system at once (``MALLOC_TRIM_THRESHOLD_``). Working
+    arrays are a few megabytes and short-lived, and getting each of them anew, page by page, makes
+    sums take more than twice as long.
+    """
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of the GNU library
+    if mallopt is None:
+        return False
+    return bool(mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY) and mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
+
+
+def sum_of_some(*totals: S) -> S:
+    """Their sum, on a worker; sums of these come to the sum of all, in the same order."""
+    return tree_sum(totals)
