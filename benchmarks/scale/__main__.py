@@ -93,7 +93,7 @@ def require_images(parser: argparse.ArgumentParser) -> None:
     try:
         read_files("mnist")
     except MissingDataError as error:
-        parser.exit(2, f"{error}\nAll words but pixels need no data file.\n")
+        parser.exit(2, f"{error}\nAll words but pixels and sample need no data file.\n")
 
 
 if __name__ == "__main__":
