@@ -20,7 +20,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks.accuracy import BUNDLED, IDA, split_of
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core import reference
+from sdgm.core.selection import reference
 from sdgm.estimators import automatic
 from sdgm.experiments.cells import Key, Record, run_cells
 from sdgm.experiments.surroundings import surroundings

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdgm.core import reduction, sampled_newton
-from sdgm.core import rows as rows_module
+from sdgm.core.data import blocked_rows as reduction
+from sdgm.core.data import rows as rows_module
+from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.estimators import large, many_rows
 
 

@@ -20,11 +20,11 @@ from benchmarks.criteria.laplace import (
 from benchmarks.criteria.starts import deletions, splits
 from benchmarks.criteria.validation import responsibilities
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.newton import log_posterior
-from sdgm.core.objective import derivatives_of_rows
-from sdgm.core.posterior import class_log_posterior, component_log_posterior, scores
-from sdgm.core.reference import leave_one_out_loss
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, scores
+from sdgm.core.objective.derivatives import derivatives_of_rows
+from sdgm.core.selection.reference import leave_one_out_loss
+from sdgm.core.solvers.newton import log_posterior
 
 X, Y = make_moons(60, noise=0.3, random_state=0)
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.rows import Rows, tree_sum
+from sdgm.core.data.rows import Rows, tree_sum
 from tests.small_scale import assert_same, make_small_on_dask
 
 da = pytest.importorskip("dask.array")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
 from tests.small_scale import make_small_on_dask
 
 da = pytest.importorskip("dask.array")

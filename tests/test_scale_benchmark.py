@@ -20,10 +20,10 @@ from benchmarks.scale.page_of_cost import all_columns, seconds_of_samples
 from benchmarks.scale.passes import counted
 from benchmarks.scale.picture import exponent
 from benchmarks.scale.problems import DRAWN_ROWS, Gaussians
-from sdgm.core.features import monomials
-from sdgm.core.objective import class_totals
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import Rows
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.features import monomials
+from sdgm.core.objective.derivatives import class_totals
 
 SMALL = Gaussians(3, 2, 5, spread=0.7, n_informative=4)
 

@@ -27,8 +27,8 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import monomials
-from sdgm.core.gaussians import weights_from_gaussian
+from sdgm.core.model.features import monomials
+from sdgm.core.model.gaussians import weights_from_gaussian
 from tests.estimators.problems import blobs, own_warnings_allowed, two_modes
 
 # arrows whose tests are elsewhere

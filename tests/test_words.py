@@ -18,7 +18,7 @@ from sdgm import (
     KernelSDGMClassifier,
     SDGMClassifier,
 )
-from sdgm.core.gaussians import weights_from_gaussian
+from sdgm.core.model.gaussians import weights_from_gaussian
 from sdgm.phrases import shown
 from sdgm.words import Description, describe
 from tests.export.onnx_models import (

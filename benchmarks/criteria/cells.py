@@ -28,7 +28,7 @@ from benchmarks.criteria.problems import (
 from benchmarks.criteria.starts import starts_cell
 from benchmarks.criteria.validation import cross_validated, on_part, responsibilities
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.precision import NumericalTrouble
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.automatic import fitted, judged, soft_sample
 from sdgm.experiments.cells import Key, Record
 

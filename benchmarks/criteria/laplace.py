@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.newton import maximize_over_w
-from sdgm.core.objective import Derivatives, Mixture, derivatives_of_rows
-from sdgm.core.posterior import class_log_posterior, component_log_posterior, row_posterior, scores
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import Whitening, whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.posterior import (
+    class_log_posterior,
+    component_log_posterior,
+    row_posterior,
+    scores,
+)
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Derivatives, Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import Whitening, whiten
+from sdgm.core.solvers.newton import maximize_over_w
 
 # eigenvalues of the precision are at least this: along no direction is the posterior variance more
 # than a hundred times that of the prior. Only away from a maximum is one smaller.

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.accuracy import BUNDLED, IDA, Split, split_of
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.reference import Reference, fit_reference
+from sdgm.core.selection.reference import Reference, fit_reference
 from sdgm.estimators.preparation import center_and_inverse_scale
 
 # all of the accuracy benchmark but the two whose fits are slow

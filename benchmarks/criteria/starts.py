@@ -18,8 +18,8 @@ from benchmarks.criteria.laplace import leave_one_out_losses, mode_of, problem_o
 from benchmarks.criteria.problems import Problem, Settings, make_model, rows_of, tested, timed_fit
 from benchmarks.criteria.validation import responsibilities
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.initialization import kmeans
-from sdgm.core.precision import NumericalTrouble
+from sdgm.core.inference.initialization import kmeans
+from sdgm.core.solvers.precision import NumericalTrouble
 
 N_STARTS = 5
 # components per class that moves may reach

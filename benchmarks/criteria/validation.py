@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.criteria.problems import Settings, make_model, row_losses, timed_fit
 from sdgm._typing import FloatArray
-from sdgm.core.precision import NumericalTrouble
+from sdgm.core.solvers.precision import NumericalTrouble
 
 N_FOLDS = 3
 # share of a component in each row of its class where the model says zero

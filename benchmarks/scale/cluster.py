@@ -25,7 +25,7 @@ from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import DRAWN_ROWS, PROBLEMS, TEST, TRAIN, Gaussians
 from benchmarks.timing import rotated
 from sdgm import SDGMClassifier
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
 from sdgm.experiments.cells import Key
 
 ROWS = 2_000_000

@@ -30,12 +30,12 @@ from benchmarks.scale.passes import (
 )
 from benchmarks.scale.problems import TRAIN, wide
 from sdgm import SDGMClassifier
-from sdgm.core.features import monomials
-from sdgm.core.objective import Mixture, derivatives_of_rows, gradient_of_rows
-from sdgm.core.pairs import PAIRS_PAY, work_of_pairs, work_of_whole
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.state import State
-from sdgm.core.whitening import whiten
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.model.features import monomials
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, gradient_of_rows
+from sdgm.core.objective.pairwise import PAIRS_PAY, work_of_pairs, work_of_whole
+from sdgm.core.objective.whitening import whiten
 from sdgm.estimators.large import blocked_table
 from sdgm.estimators.polishing import ModelColumns
 from sdgm.estimators.threads import in_threads

@@ -14,7 +14,7 @@ from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Gaussians
 from sdgm import SDGMClassifier
-from sdgm.core.reduction import BlockedRows
+from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.experiments.cells import Key
 
 # 80 bytes each: 2 GB

@@ -21,7 +21,7 @@ from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
 from benchmarks.timing import rotated, timed
 from sdgm import SDGMClassifier
-from sdgm.core.reduction import BlockedRows
+from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.experiments.cells import Key
 
 COMPONENTS = {"2 classes": 2, "10 classes": 1}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from sdgm.core.objective import Derivatives, PairSums
+from sdgm.core.objective.derivatives import Derivatives, PairSums
 
 # what the sums are, by the function that makes a block's share
 GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
@@ -83,7 +83,7 @@ def counted(source: type, after: Callable[[int], None] | None = None) -> Iterato
     Parameters
     ----------
     source : type
-        Such as `sdgm.core.reduction.BlockedRows`.
+        Such as `sdgm.core.data.blocked_rows.BlockedRows`.
     after : callable, optional
         Told after every pass how many there were.
     """

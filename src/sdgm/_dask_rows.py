@@ -21,7 +21,7 @@ from sdgm._dask_totals import (
     total_where_kept,
 )
 from sdgm._typing import FloatArray
-from sdgm.core.rows import Rows, S
+from sdgm.core.data.rows import Rows, S
 
 # neighbouring groups that are kept as one, to be summed by one task: powers of two as well, as long
 # as they are not more bytes than this and every thread of the workers has so many bundles

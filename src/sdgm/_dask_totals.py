@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from sdgm._typing import FloatArray
-from sdgm.core.reduction import of_mapped
-from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
+from sdgm.core.data.blocked_rows import of_mapped
+from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
 from sdgm.estimators.threads import one_blas_thread
 
 # numbers that the GNU library's mallopt knows its settings by

@@ -27,7 +27,7 @@ from sdgm._dask_inputs import (
 from sdgm._dask_rows import DaskRows, parts_of, rows_on_workers
 from sdgm._dask_totals import GROUP_ROWS
 from sdgm._typing import FloatArray
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors

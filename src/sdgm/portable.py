@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import Monomials
-from sdgm.core.kernels import CallableKernel
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.features import Monomials
+from sdgm.core.model.kernels import CallableKernel
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis
 from sdgm.estimators.parameters import Predictive

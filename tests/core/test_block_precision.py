@@ -10,16 +10,16 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from sdgm import SDGMClassifier
-from sdgm.core.block_precision import (
+from sdgm.core.inference.learning import uses_blocks
+from sdgm.core.inference.presets import FAST, Solver
+from sdgm.core.objective.derivatives import derivatives_of_rows, gradient_of_rows
+from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.learning import uses_blocks
-from sdgm.core.newton import maximize_over_w, newton_system
-from sdgm.core.objective import derivatives_of_rows, gradient_of_rows
-from sdgm.core.options import FAST, Solver
-from sdgm.core.truncated_newton import (
+from sdgm.core.solvers.newton import maximize_over_w, newton_system
+from sdgm.core.solvers.truncated import (
     Preconditioner,
     conjugate_gradients,
     maximize_by_blocks,

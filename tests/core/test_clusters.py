@@ -8,14 +8,14 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from sdgm._typing import FloatArray
-from sdgm.core.clusters import (
+from sdgm.core.inference.initialization import COVARIANCE_FLOOR
+from sdgm.core.mixtures.clusters import (
     Shape,
     cluster_models,
     enough_rows,
     fitted_clusters,
     log_densities,
 )
-from sdgm.core.initialization import COVARIANCE_FLOOR
 
 every_shape = pytest.mark.parametrize("shape", list(Shape))
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core.design import (
+from sdgm.core.model.design import (
     Design,
     explicit_design,
     feature_design,
@@ -16,8 +16,8 @@ from sdgm.core.design import (
     matrix_design,
     pivoted_cholesky,
 )
-from sdgm.core.features import monomials
-from sdgm.core.kernels import (
+from sdgm.core.model.features import monomials
+from sdgm.core.model.kernels import (
     CallableKernel,
     Kernel,
     LinearKernel,

@@ -12,8 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import elimination
-from sdgm.core.elimination import (
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import Result, class_shares, laplace_covariance
+from sdgm.core.inference.presets import FAST, PAPER, Options
+from sdgm.core.model.state import State, Stop
+from sdgm.core.selection import elimination
+from sdgm.core.selection.elimination import (
     Point,
     cheapest,
     eliminate,
@@ -23,10 +27,6 @@ from sdgm.core.elimination import (
     settling,
     without,
 )
-from sdgm.core.learning import Result, class_shares, laplace_covariance
-from sdgm.core.options import FAST, PAPER, Options
-from sdgm.core.rows import Rows
-from sdgm.core.state import State, Stop
 from tests.reference.problems import Problem, design_of, random_problem
 
 

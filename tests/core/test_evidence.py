@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core.evidence import (
+from sdgm.core.inference.evidence import (
     log_evidence,
     updated_alpha,
     updated_pi,
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import log_posterior
-from sdgm.core.objective import derivatives_of_rows
-from sdgm.core.precision import DensePrecision
+from sdgm.core.objective.derivatives import derivatives_of_rows
+from sdgm.core.solvers.newton import log_posterior
+from sdgm.core.solvers.precision import DensePrecision
 from tests.reference.problems import FORMS, Problem, random_problem
 
 # explicit features have exact factors; rbf is factorised to 1e-8

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
-from sdgm.core import features
-from sdgm.core.features import CovarianceType, column_products, monomials, n_monomials
+from sdgm.core.model import features
+from sdgm.core.model.features import CovarianceType, column_products, monomials, n_monomials
 
 X = np.random.default_rng(0).normal(size=(7, 4))
 

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import feature_design
-from sdgm.core.features import CovarianceType, monomials
-from sdgm.core.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.learning import class_shares, learn
-from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows
-from sdgm.core.options import Preset, preset_options
-from sdgm.core.posterior import row_posterior
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.learning import class_shares, learn
+from sdgm.core.inference.presets import Preset, preset_options
+from sdgm.core.model.design import feature_design
+from sdgm.core.model.features import CovarianceType, monomials
+from sdgm.core.model.posterior import row_posterior
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
+from sdgm.core.objective.whitening import whiten
 
 N_COMPONENTS = np.array([2, 1, 3])
 COMPONENT_CLASS = np.repeat(np.arange(3), N_COMPONENTS)

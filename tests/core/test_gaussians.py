@@ -12,8 +12,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.mixture import GaussianMixture
 
 from sdgm._typing import FloatArray
-from sdgm.core.features import CovarianceType, monomials, n_monomials
-from sdgm.core.gaussians import gaussian_from_weights, is_gaussian, weights_from_gaussian
+from sdgm.core.model.features import CovarianceType, monomials, n_monomials
+from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian, weights_from_gaussian
 
 
 def random_gaussians(K: int, D: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:

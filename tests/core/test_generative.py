@@ -9,8 +9,9 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import generative
-from sdgm.core.generative import (
+from sdgm.core.inference.initialization import COVARIANCE_FLOOR
+from sdgm.core.selection import generative
+from sdgm.core.selection.generative import (
     FOLDS,
     ROWS_PER_INPUT,
     Shape,
@@ -22,7 +23,6 @@ from sdgm.core.generative import (
     shrunk_covariance,
     tied_gaussians,
 )
-from sdgm.core.initialization import COVARIANCE_FLOOR
 from sdgm.datasets import make_ripley
 
 

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 from sklearn.cluster import KMeans
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.initialization import (
+from sdgm.core.inference.initialization import (
     COVARIANCE_FLOOR,
     Start,
     distinct_rows,

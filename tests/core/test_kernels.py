@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from sdgm._typing import FloatArray
-from sdgm.core.features import monomials
-from sdgm.core.kernels import (
+from sdgm.core.model.features import monomials
+from sdgm.core.model.kernels import (
     CallableKernel,
     Kernel,
     LinearKernel,

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from sdgm._typing import FloatArray
-from sdgm.core import learning
-from sdgm.core import rows as rows_module
-from sdgm.core.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.learning import (
+from sdgm.core.data import rows as rows_module
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference import learning
+from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.learning import (
     Result,
     class_shares,
     laplace_covariance,
@@ -23,13 +24,12 @@ from sdgm.core.learning import (
     log_change,
     settle_r_and_w,
 )
-from sdgm.core.newton import NumericalTrouble, log_posterior
-from sdgm.core.objective import mean_change_of_r
-from sdgm.core.options import FAST, PAPER, Options, with_ridge_prior
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.rows import Rows
-from sdgm.core.state import Record, State, Stop
-from sdgm.core.whitening import whiten
+from sdgm.core.inference.presets import FAST, PAPER, Options, with_ridge_prior
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import mean_change_of_r
+from sdgm.core.objective.whitening import whiten
+from sdgm.core.solvers.newton import NumericalTrouble, log_posterior
 from tests.reference.problems import (
     FORMS,
     Problem,

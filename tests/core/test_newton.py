@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core.newton import System, log_posterior, maximize_over_w
-from sdgm.core.objective import Mixture, derivatives_of_rows, fit_of_rows
-from sdgm.core.precision import precision_cholesky
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
+from sdgm.core.solvers.newton import System, log_posterior, maximize_over_w
+from sdgm.core.solvers.precision import precision_cholesky
 from tests.reference.problems import FORMS, Problem, random_problem, random_responsibilities
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import derivatives_of_rows, fit_of_rows, mean_change_of_r
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
+from sdgm.core.objective.derivatives import derivatives_of_rows, fit_of_rows, mean_change_of_r
 from tests.reference.problems import (
     FORMS,
     Problem,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdgm.core import pairs as pairs_module
-from sdgm.core.objective import derivatives_by_pairs, derivatives_of_rows
-from sdgm.core.pairs import pairs_pay
+from sdgm.core.objective.derivatives import derivatives_by_pairs, derivatives_of_rows
+from sdgm.core.objective.derivatives import pairwise as pairs_module
+from sdgm.core.objective.pairwise import pairs_pay
 from tests.reference.problems import Problem, random_problem
 
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax, logsumexp, softmax
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.posterior import (
+from sdgm.core.model.posterior import (
     class_log_posterior,
     component_log_posterior,
     log_sum_exp,

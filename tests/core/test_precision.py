@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdgm.core.evidence import well_determined
-from sdgm.core.newton import newton_system
-from sdgm.core.objective import derivatives_of_rows, row_space_derivatives
-from sdgm.core.precision import (
+from sdgm.core.inference.evidence import well_determined
+from sdgm.core.objective.derivatives import derivatives_of_rows, row_space_derivatives
+from sdgm.core.solvers.newton import newton_system
+from sdgm.core.solvers.precision import (
     DensePrecision,
     NumericalTrouble,
     RowSpacePrecision,

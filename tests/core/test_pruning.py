@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from sdgm._typing import FloatArray
-from sdgm.core.evidence import log_evidence
-from sdgm.core.newton import log_posterior, maximize_over_w
-from sdgm.core.options import FAST, PAPER, Options
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.pruning import (
+from sdgm.core.inference.evidence import log_evidence
+from sdgm.core.inference.presets import FAST, PAPER, Options
+from sdgm.core.inference.pruning import (
     CLEARLY_NEEDED,
     HASTE,
     evidence_of_weight,
@@ -28,7 +26,9 @@ from sdgm.core.pruning import (
     quality_over_sparsity,
     relative_to_one_component,
 )
-from sdgm.core.state import State
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.state import State
+from sdgm.core.solvers.newton import log_posterior, maximize_over_w
 from tests.reference.problems import Problem, dense_weights, random_problem
 
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import reduction
-from sdgm.core import rows as rows_module
-from sdgm.core.objective import class_totals
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import Rows, tree_sum
-from sdgm.core.sampled_newton import RowsWithSample
+from sdgm.core.data import blocked_rows as reduction
+from sdgm.core.data import rows as rows_module
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows, tree_sum
+from sdgm.core.objective.derivatives import class_totals
+from sdgm.core.solvers.sampled import RowsWithSample
 
 
 def random_rows(N: int, seed: int = 0, *, start: bool = False) -> Rows:

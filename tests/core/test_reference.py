@@ -12,14 +12,14 @@ from scipy.special import log_softmax
 from sklearn.datasets import make_circles
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import gaussian_processes, reference
-from sdgm.core.gaussian_processes import Latent, latent_mode
-from sdgm.core.generative import generative_models
-from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.core.newton import newton_system
-from sdgm.core.objective import derivatives_of_rows, row_space_derivatives
-from sdgm.core.precision import DensePrecision, RowSpacePrecision
-from sdgm.core.reference import (
+from sdgm.core.data.rows import Rows
+from sdgm.core.mixtures import gaussian_processes
+from sdgm.core.mixtures.gaussian_processes import Latent, latent_mode
+from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.objective.derivatives import derivatives_of_rows, row_space_derivatives
+from sdgm.core.selection import reference
+from sdgm.core.selection.generative import generative_models
+from sdgm.core.selection.reference import (
     CONSTANT_ALPHA,
     FACTOR_TOLERANCE,
     PRIOR_ROWS,
@@ -33,7 +33,8 @@ from sdgm.core.reference import (
     rbf_models,
     stacked_shares,
 )
-from sdgm.core.rows import Rows
+from sdgm.core.solvers.newton import newton_system
+from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision
 from tests.reference.problems import FORMS, random_problem
 
 KERNELS: dict[str, Kernel] = {

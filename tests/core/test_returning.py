@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from sdgm._typing import FloatArray
-from sdgm.core import reduction, returning
-from sdgm.core import rows as rows_module
-from sdgm.core.learning import learn
-from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.options import FAST
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.returning import is_no_noise, quality_of_absent
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import whiten
+from sdgm.core.data import blocked_rows as reduction
+from sdgm.core.data import rows as rows_module
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import learn
+from sdgm.core.inference.presets import FAST
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import whiten
+from sdgm.core.selection import admission as returning
+from sdgm.core.selection.admission import is_no_noise, quality_of_absent
 
 N, P = 200, 4
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import rows as rows_module
-from sdgm.core.objective import derivatives_of_rows, fit_of_rows, mean_change_of_r
-from sdgm.core.rows import Rows, block_size, sharing_out
+from sdgm.core.data import rows as rows_module
+from sdgm.core.data.rows import Rows, block_size, sharing_out
+from sdgm.core.objective.derivatives import derivatives_of_rows, fit_of_rows, mean_change_of_r
 from tests.reference.problems import FORMS, random_problem, random_responsibilities
 
 

@@ -10,22 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import newton, sampled_newton
-from sdgm.core.learning import learn, settle_r_and_w
-from sdgm.core.newton import FLATTEST, System, log_posterior, saddle_free_cholesky
-from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.options import FAST
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import Rows
-from sdgm.core.sampled_newton import (
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import learn, settle_r_and_w
+from sdgm.core.inference.presets import FAST
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import whiten
+from sdgm.core.solvers import newton
+from sdgm.core.solvers import sampled as sampled_newton
+from sdgm.core.solvers.newton import FLATTEST, System, log_posterior, saddle_free_cholesky
+from sdgm.core.solvers.sampled import (
     ENOUGH_ROWS,
     Change,
     RowsWithSample,
     corrected_direction,
     maximize_by_sample,
 )
-from sdgm.core.state import State
-from sdgm.core.whitening import whiten
 
 N_ROWS = 4000
 TO_MODE = replace(FAST, learn_alpha=False, newton_tol=1e-10)

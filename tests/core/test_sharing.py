@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import feature_design
-from sdgm.core.features import CovarianceType, monomials
-from sdgm.core.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.learning import class_shares, learn
-from sdgm.core.options import FAST, PAPER, Options, with_ridge_prior
-from sdgm.core.pruning import evidence_of_weight, next_alpha, optimal_alpha
-from sdgm.core.rows import Rows
-from sdgm.core.sharing import SMALLEST_REST, evidence_of_columns, next_shared_alpha
-from sdgm.core.state import State
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.learning import class_shares, learn
+from sdgm.core.inference.presets import FAST, PAPER, Options, with_ridge_prior
+from sdgm.core.inference.pruning import evidence_of_weight, next_alpha, optimal_alpha
+from sdgm.core.inference.sharing import SMALLEST_REST, evidence_of_columns, next_shared_alpha
+from sdgm.core.model.design import feature_design
+from sdgm.core.model.features import CovarianceType, monomials
+from sdgm.core.model.state import State
 from tests.core.test_pruning import Quadratic, quadratic
 from tests.reference.problems import random_rows
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sdgm import SDGMClassifier
-from sdgm.core import learning
-from sdgm.core.learning import has_stalled
-from sdgm.core.state import Record
+from sdgm.core.inference import learning
+from sdgm.core.inference.learning import has_stalled
+from sdgm.core.model.state import Record
 
 
 def records(evidence: list[float]) -> list[Record]:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sdgm import SDGMClassifier
-from sdgm.core.block_precision import BlockPrecision
-from sdgm.core.state import State
-from sdgm.core.truncated_newton import Preconditioner, conjugate_gradients
-from sdgm.core.whitening import whiten
+from sdgm.core.model.state import State
+from sdgm.core.objective.whitening import whiten
+from sdgm.core.solvers.block_precision import BlockPrecision
+from sdgm.core.solvers.truncated import Preconditioner, conjugate_gradients
 
 NO_BLOCKS = BlockPrecision.from_blocks([slice(0, 3)], [np.zeros((3, 3))])
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
-from sdgm.core import whitening as whitening_module
-from sdgm.core.state import State
-from sdgm.core.whitening import Picks, Whitening, whiten
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import whitening as whitening_module
+from sdgm.core.objective.whitening import Picks, Whitening, whiten
 
 P = 4  # rank of the design
 

@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import learning
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.reference import Reference, fit_reference
+from sdgm.core.inference import learning
+from sdgm.core.selection.reference import Reference, fit_reference
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.datasets import make_ripley
 from sdgm.estimators import automatic
 from sdgm.estimators import settings as open_settings

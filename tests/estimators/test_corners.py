@@ -21,7 +21,7 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.gaussians import weights_from_gaussian
+from sdgm.core.model.gaussians import weights_from_gaussian
 from tests.estimators.problems import blobs, both_presets, own_warnings_allowed, two_modes
 
 

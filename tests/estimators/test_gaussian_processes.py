@@ -19,7 +19,12 @@ from sdgm import (
     RVMClassifier,
     SDGMClassifier,
 )
-from sdgm.core.gaussian_processes import Latent, latent_curvature, latent_mode, latent_posterior
+from sdgm.core.mixtures.gaussian_processes import (
+    Latent,
+    latent_curvature,
+    latent_mode,
+    latent_posterior,
+)
 from sdgm.datasets import make_ripley
 from tests.estimators.problems import own_warnings_allowed
 

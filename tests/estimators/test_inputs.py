@@ -27,8 +27,8 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray
-from sdgm.core.features import monomials
-from sdgm.core.state import State
+from sdgm.core.model.features import monomials
+from sdgm.core.model.state import State
 from sdgm.estimators import progress
 from tests.estimators.problems import (
     PLAIN,
@@ -792,7 +792,7 @@ def test_an_interrupt_in_the_very_first_step_leaves_a_model_that_predicts(
         raise KeyboardInterrupt
 
     X, y = two_modes()
-    monkeypatch.setattr("sdgm.core.learning.settle_r_and_w", settle)
+    monkeypatch.setattr("sdgm.core.inference.learning.settle_r_and_w", settle)
     for parameters in (PLAIN[estimator], {}):
         model = estimator(**parameters, random_state=0)
         with pytest.raises(KeyboardInterrupt):
@@ -869,8 +869,8 @@ def test_an_interrupted_model_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sdgm.core import learning
-    from sdgm.core.newton import NumericalTrouble
+    from sdgm.core.inference import learning
+    from sdgm.core.solvers.newton import NumericalTrouble
 
     calls = 0
     settle = learning.settle_r_and_w
@@ -893,8 +893,8 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
 def test_settings_that_meet_numerical_trouble_are_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core import learning
-    from sdgm.core.newton import NumericalTrouble
+    from sdgm.core.inference import learning
+    from sdgm.core.solvers.newton import NumericalTrouble
 
     settle = learning.settle_r_and_w
 
@@ -915,8 +915,8 @@ def test_settings_that_meet_numerical_trouble_are_passed_over(
 def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core import learning
-    from sdgm.core.newton import NumericalTrouble
+    from sdgm.core.inference import learning
+    from sdgm.core.solvers.newton import NumericalTrouble
 
     def settle(*args: Any) -> Any:
         raise NumericalTrouble("made up")
@@ -930,8 +930,8 @@ def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
 def test_numerical_trouble_of_the_chosen_model_is_a_named_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core import learning
-    from sdgm.core.newton import NumericalTrouble
+    from sdgm.core.inference import learning
+    from sdgm.core.solvers.newton import NumericalTrouble
 
     calls = 0
     settle = learning.settle_r_and_w

@@ -16,11 +16,11 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core import sampled_newton
-from sdgm.core.learning import Result
-from sdgm.core.options import FAST
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.state import State, Stop
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.presets import FAST
+from sdgm.core.model.state import State, Stop
+from sdgm.core.solvers import sampled as sampled_newton
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators import journal as journal_module
 from sdgm.estimators import many_rows
 from sdgm.estimators.journal import Journal

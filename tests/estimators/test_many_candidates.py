@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from sdgm import KernelSDGMClassifier
-from sdgm.core import design
+from sdgm.core.model import design
 from sdgm.estimators import dual, kernel_columns
 
 rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.objective import class_totals
+from sdgm.core.objective.derivatives import class_totals
 from sdgm.estimators import large, many_rows, polishing
 from tests.small_scale import assert_same, make_small
 

@@ -27,8 +27,8 @@ from sdgm import (
     weights_path,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import elimination as core_elimination
-from sdgm.core.precision import NumericalTrouble
+from sdgm.core.selection import elimination as core_elimination
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.datasets import make_ripley
 from sdgm.estimators import elimination
 from sdgm.estimators.path import samples_of_fit

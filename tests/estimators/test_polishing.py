@@ -10,12 +10,12 @@ from sklearn.metrics import log_loss
 
 from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core import sampled_newton
-from sdgm.core.features import monomials
-from sdgm.core.options import FAST
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.presets import FAST
+from sdgm.core.model.features import monomials
+from sdgm.core.model.state import State
+from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.estimators import large, many_rows
 from sdgm.estimators.polishing import AllRows, ModelColumns
 

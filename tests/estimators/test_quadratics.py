@@ -13,8 +13,8 @@ from scipy.special import softmax
 pytest.importorskip("matplotlib")
 
 from sdgm import DiscriminativeGMMClassifier, KernelSDGMClassifier, RVMClassifier, SDGMClassifier
-from sdgm.core.features import monomials
-from sdgm.core.gaussians import gaussian_from_weights, weights_from_gaussian
+from sdgm.core.model.features import monomials
+from sdgm.core.model.gaussians import gaussian_from_weights, weights_from_gaussian
 from sdgm.datasets import make_ripley
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
 

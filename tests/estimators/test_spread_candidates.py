@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
-from sdgm.core.initialization import Start
-from sdgm.core.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
-from sdgm.core.options import FAST
+from sdgm.core.inference.initialization import Start
+from sdgm.core.inference.presets import FAST
+from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
 from sdgm.estimators import dual, kernel_columns
 from sdgm.estimators.kernel_columns import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 from sdgm.estimators.problem import Problem

@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sdgm import SDGMClassifier
-from sdgm.core import rows as rows_module
+from sdgm.core.data import rows as rows_module
 from sdgm.estimators import threads
 from sdgm.estimators.threads import (
     blas_threads,

@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.features import monomials
-from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import monomials
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c import CSource, to_c
 from sdgm.portable import PortableModel, portable

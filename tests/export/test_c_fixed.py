@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdgm.core.kernels import PolynomialKernel
+from sdgm.core.model.kernels import PolynomialKernel
 from sdgm.export.c import to_c
 from sdgm.export.c_fixed import EXP_ERROR, fixed_point
 from sdgm.export.c_fixed_code import POWERS_OF_TWO

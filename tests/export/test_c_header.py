@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.kernels import PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c import to_c
 from sdgm.export.c_text import characters, checked_name, comment, identifiers, literal
 from sdgm.portable import portable

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from sdgm.core.features import monomials
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.features import monomials
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.nn import SDGM, ELBOLoss, parameter_groups
 from tests.nn.problems import TYPES, blobs, random_layer
 

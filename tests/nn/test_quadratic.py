@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdgm.core.features import monomials
+from sdgm.core.model.features import monomials
 from sdgm.nn.quadratic import MANY, features, n_features
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import Design, feature_design, kernel_design
-from sdgm.core.features import monomials
-from sdgm.core.kernels import CallableKernel, Kernel, PolynomialKernel, RBFKernel
-from sdgm.core.objective import Mixture
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import Whitening, whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.design import Design, feature_design, kernel_design
+from sdgm.core.model.features import monomials
+from sdgm.core.model.kernels import CallableKernel, Kernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture
+from sdgm.core.objective.whitening import Whitening, whiten
 
 
 def lopsided(X: FloatArray, Z: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine, make_blobs
 
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier, SemiSupervisedSDGMClassifier
-from sdgm.core.state import State
+from sdgm.core.model.state import State
 from sdgm.datasets import make_ripley
 from sdgm.report.soundness import SHAPES, is_sound
 from sdgm.report.states import (

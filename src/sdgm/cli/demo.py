@@ -14,7 +14,7 @@ from rich.table import Table
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm.cli.console import arrow, console, friendly_errors
-from sdgm.core.options import Preset
+from sdgm.core.inference.presets import Preset
 from sdgm.datasets import Dataset, data_folder
 from sdgm.experiments.demo import DemoResult, Outcome, run_demo
 

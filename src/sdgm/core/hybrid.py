@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.clusters import (
+from sdgm.core.inference.initialization import kmeans
+from sdgm.core.mixtures.clusters import (
     EM_STEPS,
     GAIN_TOLERANCE,
     Shape,
@@ -19,8 +20,7 @@ from sdgm.core.clusters import (
     enough_rows,
     log_densities,
 )
-from sdgm.core.initialization import kmeans
-from sdgm.core.posterior import class_log_posterior, component_log_posterior, log_sum_exp
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, log_sum_exp
 
 MAX_COMPONENTS = 2
 FOLDS = 5

@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.clusters import cluster_models
-from sdgm.core.generative import bayes, chosen_mixture, generative_model
 from sdgm.core.graph import graph_vectors
 from sdgm.core.hybrid import hybrid_models
-from sdgm.core.initialization import distinct_rows
-from sdgm.core.kernels import Kernel, RBFKernel
-from sdgm.core.reference import (
+from sdgm.core.inference.initialization import distinct_rows
+from sdgm.core.mixtures.clusters import cluster_models
+from sdgm.core.model.kernels import Kernel, RBFKernel
+from sdgm.core.selection.generative import bayes, chosen_mixture, generative_model
+from sdgm.core.selection.reference import (
     FACTOR_TOLERANCE,
     MANY_CLASSES,
     MAX_RANK,

@@ -25,11 +25,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.learning import laplace_covariance
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.reference import Reference
-from sdgm.core.rows import Rows
-from sdgm.core.state import Stop
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import laplace_covariance
+from sdgm.core.model.state import Stop
+from sdgm.core.selection.reference import Reference
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.journal import attempt
 from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning

@@ -15,16 +15,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.initialization import (
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.initialization import (
     Start,
     distinct_rows,
     initial_responsibilities,
     initial_state,
 )
-from sdgm.core.learning import Result, class_shares, uses_blocks
-from sdgm.core.options import Options, Preset, Solver, preset_options, with_ridge_prior
-from sdgm.core.rows import Rows
-from sdgm.core.state import Record, State, Stop
+from sdgm.core.inference.learning import Result, class_shares, uses_blocks
+from sdgm.core.inference.presets import Options, Preset, Solver, preset_options, with_ridge_prior
+from sdgm.core.model.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.elimination import keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core import pac_bayes
-from sdgm.core.features import Monomials, n_monomials
-from sdgm.core.reference import QUADRATIC_SCALES, RBF_SCALES
+from sdgm.core.model.features import Monomials, n_monomials
+from sdgm.core.selection.reference import QUADRATIC_SCALES, RBF_SCALES
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import Design, kernel_design, matrix_design
-from sdgm.core.kernels import Kernel, KernelName, make_kernel
-from sdgm.core.options import Options, Preset
-from sdgm.core.reference import Reference
+from sdgm.core.inference.presets import Options, Preset
+from sdgm.core.model.design import Design, kernel_design, matrix_design
+from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
+from sdgm.core.selection.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import explicit_bytes, factor_bytes, gram_bytes

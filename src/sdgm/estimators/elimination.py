@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray
-from sdgm.core.design import matrix_design
-from sdgm.core.elimination import Point, eliminate
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.rows import Rows
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.design import matrix_design
+from sdgm.core.selection.elimination import Point, eliminate
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.automatic import honest_covariance
 from sdgm.estimators.footprint import covariance_bytes
 from sdgm.estimators.memory import available_memory, require_memory

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import IntArray
-from sdgm.core.learning import Result, laplace_covariance
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.rows import Rows
-from sdgm.core.state import State, Stop
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import Result, laplace_covariance
+from sdgm.core.model.state import State, Stop
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import FIT_FRAMES

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdgm.core.block_precision import KEPT_NUMBERS
+from sdgm.core.data.rows import block_size
 from sdgm.core.graph import MAX_DENSE
-from sdgm.core.learning import LITTLE_WORK, uses_blocks
-from sdgm.core.newton import MAX_OBSERVED
-from sdgm.core.options import Options, Solver
-from sdgm.core.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
-from sdgm.core.rows import block_size
+from sdgm.core.inference.learning import LITTLE_WORK, uses_blocks
+from sdgm.core.inference.presets import Options, Solver
+from sdgm.core.selection.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
+from sdgm.core.solvers.block_precision import KEPT_NUMBERS
+from sdgm.core.solvers.newton import MAX_OBSERVED
 
 NUMBER = 8.0  # bytes
 # the table: as given, sorted with its labels, standardised

@@ -13,14 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.gaussian_processes import (
+from sdgm.core.inference.initialization import Start, initial_responsibilities
+from sdgm.core.mixtures.gaussian_processes import (
     Latent,
     latent_curvature,
     latent_mode,
     latent_posterior,
 )
-from sdgm.core.initialization import Start, initial_responsibilities
-from sdgm.core.posterior import class_log_posterior, component_log_posterior, row_posterior
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, row_posterior
 from sdgm.estimators.footprint import process_bytes
 from sdgm.estimators.large import all_in_memory
 from sdgm.estimators.memory import require_memory

@@ -29,11 +29,11 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.atomic import replacing
-from sdgm.core.learning import Result, learn
-from sdgm.core.options import Options
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.rows import RowSource
-from sdgm.core.state import Record, State, Stop
+from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.learning import Result, learn
+from sdgm.core.inference.presets import Options
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.solvers.precision import NumericalTrouble
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import pivoted_cholesky
-from sdgm.core.kernels import Kernel
+from sdgm.core.model.design import pivoted_cholesky
+from sdgm.core.model.kernels import Kernel
 from sdgm.estimators.problem import Problem
 
 # components times columns up to which all rows can become relevance vectors when a reference is

@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
 # rows up to which all of them tell what the model looks like, and how many do beyond that
 LARGE_ROWS = 32_768

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.options import Options
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.rows import sharing_out
-from sdgm.core.state import Record, Stop
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import sharing_out
+from sdgm.core.inference.presets import Options
+from sdgm.core.model.state import Record, Stop
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
     LARGE_ROWS,

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import Monomials
-from sdgm.core.learning import Result, laplace_covariance, shares
-from sdgm.core.objective import Mixture, class_totals
-from sdgm.core.options import Options
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.reduction import BlockedRows
-from sdgm.core.returning import is_near_enough, is_no_noise, quality_of_absent
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.sampled_newton import RowsWithSample
-from sdgm.core.state import Record, State, Stop
+from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.inference.learning import Result, laplace_covariance, shares
+from sdgm.core.inference.presets import Options
+from sdgm.core.model.features import Monomials
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import Mixture, class_totals
+from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
+from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.journal import journaled_learn
 from sdgm.estimators.problem import LARGEST_INPUT

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.rows import CANONICAL_ROWS
+from sdgm.core.data.rows import CANONICAL_ROWS
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.large import RowReader
 from sdgm.estimators.parameters import Predictive, choice
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.core.design import feature_design
-from sdgm.core.features import CovarianceType, Monomials, monomials, n_monomials
-from sdgm.core.reference import Reference
+from sdgm.core.model.design import feature_design
+from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
+from sdgm.core.selection.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import feature_bytes

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
-from sdgm.core.design import Design
-from sdgm.core.initialization import Start
-from sdgm.core.options import Options
+from sdgm.core.inference.initialization import Start
+from sdgm.core.inference.presets import Options
+from sdgm.core.model.design import Design
 from sdgm.estimators.sample import Sample
 
 # inputs, and features or kernel values, whose squares can still be summed

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sdgm.core.state import Record
+from sdgm.core.model.state import Record
 
 if TYPE_CHECKING:
-    from sdgm.core.learning import Result
+    from sdgm.core.inference.learning import Result
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

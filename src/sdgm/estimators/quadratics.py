@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sdgm._typing import FloatArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials, monomials
-from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
-from sdgm.core.kernels import LinearKernel, PolynomialKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
+from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 
 # Newton's method for the shared form ends at this decrement, far below what is seen in a picture
 DECREMENT = 1e-12
@@ -37,7 +37,7 @@ def quadratic_weights(estimator: Any) -> FloatArray:
     Examples
     --------
     >>> from sdgm import KernelSDGMClassifier
-    >>> from sdgm.core.features import monomials
+    >>> from sdgm.core.model.features import monomials
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley().split()
     >>> model = KernelSDGMClassifier(n_components=3, random_state=0).fit(X, y)

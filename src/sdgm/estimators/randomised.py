@@ -11,7 +11,7 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core import pac_bayes
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 
 # eigenvalues of the posterior correlations below this are lifted to it: Q must have a density
 SMALLEST_EIGENVALUE = 1e-10

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.clusters import MAX_CLUSTERS
-from sdgm.core.initialization import distinct_rows
+from sdgm.core.inference.initialization import distinct_rows
+from sdgm.core.mixtures.clusters import MAX_CLUSTERS
+from sdgm.core.model.state import Stop
 from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.reference import MAX_RANK
-from sdgm.core.state import Stop
+from sdgm.core.selection.reference import MAX_RANK
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import clusters_bytes, reference_bytes

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.precision import NumericalTrouble
-from sdgm.core.reference import MAX_RANK, Reference, fit_reference
-from sdgm.core.state import Stop
+from sdgm.core.model.state import Stop
+from sdgm.core.selection.reference import MAX_RANK, Reference, fit_reference
+from sdgm.core.solvers.precision import NumericalTrouble
 from sdgm.estimators.automatic import (
     MAX_COORDINATES,
     MAX_ROWS,

@@ -9,7 +9,7 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
-from sdgm.core.rows import sharing_out
+from sdgm.core.data.rows import sharing_out
 
 # multiply-adds of one pass over the rows from which threads of our own share them out; below,
 # handing out the work takes longer than doing it

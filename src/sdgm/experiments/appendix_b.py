@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.options import Preset
+from sdgm.core.inference.presets import Preset
 from sdgm.datasets import Dataset, make_checkerboard
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.experiments.cells import Key, Progress, Record, run_cells

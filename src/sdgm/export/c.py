@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdgm.atomic import replacing
-from sdgm.core.kernels import RBFKernel
+from sdgm.core.model.kernels import RBFKernel
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
 from sdgm.export.c_fixed import fixed_point

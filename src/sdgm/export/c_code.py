@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.fitted import FAR_AWAY
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_plan import Plan

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdgm._typing import FloatArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.kernels import PolynomialKernel, RBFKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.estimators.fitted import FAR_AWAY
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.portable import PortableModel

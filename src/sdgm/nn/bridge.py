@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials, monomials
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM

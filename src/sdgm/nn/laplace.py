@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from sdgm._typing import FloatArray
-from sdgm.core.learning import laplace_covariance
-from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import laplace_covariance
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import whiten
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.bridge import as_numpy, to_classifier
 from sdgm.nn.layer import SDGM

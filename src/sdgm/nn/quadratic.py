@@ -1,7 +1,7 @@
 """Quadratic features of a batch: the monomials of Eq. 2, without the constant.
 
 They are built from slices, ``x_i * (x_i, ..., x_D)``, so that no D x D outer product is formed and
-no mask is needed to take half of it. The order is that of `sdgm.core.features.monomials`.
+no mask is needed to take half of it. The order is that of `sdgm.core.model.features.monomials`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgm.core.state import Record, State, Stop
+from sdgm.core.model.state import Record, State, Stop
 from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis

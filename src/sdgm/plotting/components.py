@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
+from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
 from sdgm.plotting.plane import (
     draw_rows,

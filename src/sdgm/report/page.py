@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdgm.atomic import replacing
-from sdgm.core.features import Monomials
-from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import Monomials
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.phrases import shown
 from sdgm.report.content import Content, gathered
 from sdgm.report.evaluation import held_out_section, rows_section

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import Monomials, monomials
-from sdgm.core.kernels import CallableKernel
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.state import State
+from sdgm.core.model.features import Monomials, monomials
+from sdgm.core.model.kernels import CallableKernel
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.state import State
 from sdgm.estimators.kernel_columns import KernelBasis, spread_candidates
 from sdgm.estimators.parameters import components_per_class
 

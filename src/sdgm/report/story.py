@@ -35,9 +35,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.features import SQUARED_NORM, Monomials
-from sdgm.core.gaussians import gaussian_from_weights
-from sdgm.core.state import State
+from sdgm.core.model.features import SQUARED_NORM, Monomials
+from sdgm.core.model.gaussians import gaussian_from_weights
+from sdgm.core.model.state import State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.estimators.quadratics import quadratic_weights, shared_form

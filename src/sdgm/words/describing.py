@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
-from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import standardized_form
 from sdgm.json_values import json_value

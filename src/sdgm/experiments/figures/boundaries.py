@@ -19,7 +19,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegression
 
-from sdgm.core.options import Preset
+from sdgm.core.inference.presets import Preset
 from sdgm.datasets import Dataset
 from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.experiments.demo import COMPONENTS_PER_CLASS, fit_and_measure, ripley

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.kernels import Kernel, make_kernel
-from sdgm.core.options import Preset
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.state import Record, State
+from sdgm.core.inference.presets import Preset
+from sdgm.core.model.kernels import Kernel, make_kernel
+from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
+from sdgm.core.model.state import Record, State
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.experiments.demo import paper_model, ripley
 from sdgm.experiments.figures.files import save_picture

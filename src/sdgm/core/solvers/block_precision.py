@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import Mixture, block_posteriors
-from sdgm.core.precision import precision_cholesky, robust_precision_cholesky, trouble
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.whitening import Picks, Whitening
+from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.objective.derivatives import Mixture, block_posteriors
+from sdgm.core.objective.whitening import Picks, Whitening
+from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky, trouble
 
 # posteriors that are kept from one product to the next, up to so many numbers
 KEPT_NUMBERS = 1 << 24

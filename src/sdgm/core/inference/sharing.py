@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.evidence import updated_alpha
-from sdgm.core.options import Options
-from sdgm.core.pruning import has_few_weights, hastened
-from sdgm.core.state import State
+from sdgm.core.inference.evidence import updated_alpha
+from sdgm.core.inference.presets import Options
+from sdgm.core.inference.pruning import has_few_weights, hastened
+from sdgm.core.model.state import State
 
 # least part of a weight's prior variance that is left, to take the logarithm of
 SMALLEST_REST = 1e-12

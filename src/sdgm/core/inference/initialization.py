@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
-from sdgm.core.state import State
+from sdgm.core.model.state import State
 
 KMEANS_ITERATIONS = 100
 EM_ITERATIONS = 50

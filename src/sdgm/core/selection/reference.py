@@ -16,16 +16,16 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.design import pivoted_cholesky
-from sdgm.core.generative import Generative, generative_models
-from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.core.newton import System, log_posterior, maximize_over_w
-from sdgm.core.objective import Mixture
-from sdgm.core.posterior import component_log_posterior, scores
-from sdgm.core.precision import DensePrecision, RowSpacePrecision
-from sdgm.core.rows import Rows
-from sdgm.core.state import State
-from sdgm.core.whitening import Whitening, whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.design import pivoted_cholesky
+from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.posterior import component_log_posterior, scores
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture
+from sdgm.core.objective.whitening import Whitening, whiten
+from sdgm.core.selection.generative import Generative, generative_models
+from sdgm.core.solvers.newton import System, log_posterior, maximize_over_w
+from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision
 
 # scales of the kernels on standardised inputs, times one over their number
 QUADRATIC_SCALES = (0.25, 1.0, 4.0)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.evidence import updated_alpha
-from sdgm.core.options import Options
-from sdgm.core.state import State
+from sdgm.core.inference.evidence import updated_alpha
+from sdgm.core.inference.presets import Options
+from sdgm.core.model.state import State
 
 # quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
 # optimum is far away and moves with every other weight

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.initialization import COVARIANCE_FLOOR, gaussian_mixture, kmeans
-from sdgm.core.posterior import component_log_posterior, log_sum_exp
+from sdgm.core.inference.initialization import COVARIANCE_FLOOR, gaussian_mixture, kmeans
+from sdgm.core.model.posterior import component_log_posterior, log_sum_exp
 
 MAX_COMPONENTS = 4
 FOLDS = 5

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.whitening import Picks, Whitening
+from sdgm.core.objective.whitening import Picks, Whitening
 
 # how many times less work the pairs must be, since their matrices are smaller and more
 PAIRS_PAY = 1.5
@@ -114,7 +114,7 @@ class Pairs:
         return result
 
     def fill(self, information: FloatArray, matrices: FloatArray) -> None:
-        """Add to `sdgm.core.objective.information`, (m, m), what is of these coordinates."""
+        """Add to `sdgm.core.objective.derivatives.information`, (m, m), what is of these coordinates."""
         for B, (one, other) in zip(matrices, combinations(self.sides, 2), strict=True):
             for side in (one, other):
                 information[side.coordinates, side.coordinates] += self._scaled(B, side, side)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.kernels import Kernel
+from sdgm.core.model.kernels import Kernel
 
 # directions whose share of the design is smaller than this are rounding errors of the larger ones
 RANK_TOLERANCE = 1e-10

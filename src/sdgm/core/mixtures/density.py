@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.generative import Gaussians, chosen_mixture, fitted_mixture
-from sdgm.core.posterior import log_sum_exp
+from sdgm.core.model.posterior import log_sum_exp
+from sdgm.core.selection.generative import Gaussians, chosen_mixture, fitted_mixture
 
 # shares of the sphere in every covariance that are tried; never none, so that an input that is
 # constant among the training rows may vary a little

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.state import State
+from sdgm.core.model.state import State
 
 # workspace per row, without which LAPACK works column by column
 LAPACK_BLOCK = 64

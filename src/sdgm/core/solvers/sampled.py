@@ -16,7 +16,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.newton import (
+from sdgm.core.data.rows import Rows, RowSource, S
+from sdgm.core.inference.presets import MANY_STEPS
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers.newton import (
     Place,
     System,
     maximize_over_w,
@@ -24,11 +28,7 @@ from sdgm.core.newton import (
     place_at,
     uphill,
 )
-from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.options import MANY_STEPS
-from sdgm.core.precision import DensePrecision
-from sdgm.core.rows import Rows, RowSource, S
-from sdgm.core.whitening import Whitening
+from sdgm.core.solvers.precision import DensePrecision
 
 # rows of a sample per coordinate from which on its information is near enough to that of all
 ENOUGH_ROWS = 64
@@ -108,7 +108,7 @@ def maximize_by_sample(
     Parameters
     ----------
     rows, whitening, mixture, theta, observed
-        As in `sdgm.core.newton.newton_system`.
+        As in `sdgm.core.solvers.newton.newton_system`.
     tol : float
         Stop when the next step promises a smaller gain than this.
     exact : bool

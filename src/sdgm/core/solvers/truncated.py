@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.block_precision import (
+from sdgm.core.data.rows import RowSource
+from sdgm.core.objective.derivatives import Mixture
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.newton import Place, System, log_posterior, place_at, uphill
-from sdgm.core.objective import Mixture
-from sdgm.core.rows import RowSource
-from sdgm.core.whitening import Whitening
+from sdgm.core.solvers.newton import Place, System, log_posterior, place_at, uphill
 
 # conjugate gradients end when the residual has shrunk by such a factor, rough to exact, or after
 # so many products
@@ -52,7 +52,7 @@ def maximize_by_blocks(
     r_from: Mixture | None,
     observed: bool = False,
 ) -> tuple[System, int]:
-    """As `sdgm.core.newton.maximize_over_w`; the precision is that of the diagonal blocks."""
+    """As `sdgm.core.solvers.newton.maximize_over_w`; the precision is that of the diagonal blocks."""
     complete = r_from is not None or rows.has_start
 
     at = partial(place_at, rows, whitening, r_from=r_from)

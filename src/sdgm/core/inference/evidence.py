@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.precision import Precision
-from sdgm.core.whitening import Whitening
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers.precision import Precision
 
 
 def well_determined(whitening: Whitening, precision: Precision) -> FloatArray:

@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.evidence import updated_pi, weight_covariance
-from sdgm.core.learning import class_shares, learn
-from sdgm.core.objective import Mixture, derivatives_of_rows
-from sdgm.core.options import MANY_STEPS, Options
-from sdgm.core.precision import precision_cholesky, robust_precision_cholesky
-from sdgm.core.pruning import prune_components, relative_to_one_component
-from sdgm.core.rows import Rows
-from sdgm.core.state import State, Stop
-from sdgm.core.whitening import whiten
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.evidence import updated_pi, weight_covariance
+from sdgm.core.inference.learning import class_shares, learn
+from sdgm.core.inference.presets import MANY_STEPS, Options
+from sdgm.core.inference.pruning import prune_components, relative_to_one_component
+from sdgm.core.model.state import State, Stop
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.whitening import whiten
+from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky
 
 # share of the weights that leave before the others are estimated anew, but at least one
 SHARE = 0.02

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.objective import (
+from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.objective.derivatives import (
     Derivatives,
     Fit,
     Mixture,
@@ -18,15 +19,14 @@ from sdgm.core.objective import (
     gradient_of_rows,
     row_space_derivatives,
 )
-from sdgm.core.precision import (
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers.precision import (
     DensePrecision,
     NumericalTrouble,
     Precision,
     RowSpacePrecision,
     precision_cholesky,
 )
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.whitening import Whitening
 
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30

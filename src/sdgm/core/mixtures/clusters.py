@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sdgm._typing import FloatArray
-from sdgm.core.initialization import COVARIANCE_FLOOR, kmeans
-from sdgm.core.posterior import log_sum_exp
+from sdgm.core.inference.initialization import COVARIANCE_FLOOR, kmeans
+from sdgm.core.model.posterior import log_sum_exp
 
 MAX_CLUSTERS = 8
 EM_STEPS = 50

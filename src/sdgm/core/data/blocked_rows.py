@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from sdgm._typing import FloatArray
-from sdgm.core.rows import CANONICAL_ROWS, Rows, S, block_total, grouped_sum, in_order
+from sdgm.core.data.rows import CANONICAL_ROWS, Rows, S, block_total, grouped_sum, in_order
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Protocol, assert_never
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.features import column_products
+from sdgm.core.model.features import column_products
 
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
 

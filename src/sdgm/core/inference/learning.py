@@ -10,15 +10,23 @@ from time import perf_counter
 import numpy as np
 
 from sdgm._typing import FloatArray, LabelArray
-from sdgm.core.block_precision import BlockPrecision
-from sdgm.core.evidence import (
+from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.evidence import (
     log_evidence,
     updated_pi,
     weight_covariance,
     well_determined,
 )
-from sdgm.core.newton import System, log_posterior, maximize_over_w
-from sdgm.core.objective import (
+from sdgm.core.inference.presets import Options, Solver
+from sdgm.core.inference.pruning import (
+    has_few_weights,
+    next_alpha,
+    prune,
+    relative_to_one_component,
+)
+from sdgm.core.inference.sharing import next_shared_alpha
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import (
     Mixture,
     class_totals,
     class_weights,
@@ -26,15 +34,12 @@ from sdgm.core.objective import (
     fit_of_rows,
     mean_change_of_r,
 )
-from sdgm.core.options import Options, Solver
-from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
-from sdgm.core.pruning import has_few_weights, next_alpha, prune, relative_to_one_component
-from sdgm.core.rows import RowSource
-from sdgm.core.sampled_newton import RowsWithSample, maximize_by_sample
-from sdgm.core.sharing import next_shared_alpha
-from sdgm.core.state import Record, State, Stop
-from sdgm.core.truncated_newton import maximize_by_blocks
-from sdgm.core.whitening import Whitening, whiten
+from sdgm.core.objective.whitening import Whitening, whiten
+from sdgm.core.solvers.block_precision import BlockPrecision
+from sdgm.core.solvers.newton import System, log_posterior, maximize_over_w
+from sdgm.core.solvers.precision import NumericalTrouble, robust_precision_cholesky
+from sdgm.core.solvers.sampled import RowsWithSample, maximize_by_sample
+from sdgm.core.solvers.truncated import maximize_by_blocks
 
 # multiplications up to which the whole Newton matrix costs little, products with it that conjugate
 # gradients take, and how much less work they must be to be worth an approximate evidence, unless

@@ -14,10 +14,10 @@ from scipy.linalg import lapack
 from scipy.special import erfc
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.objective import Mixture, block_posteriors
-from sdgm.core.precision import NumericalTrouble, robust_precision_cholesky
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.state import State
+from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, block_posteriors
+from sdgm.core.solvers.precision import NumericalTrouble, robust_precision_cholesky
 
 # part of those that come back that may be noise, and part of all noise whose ratio is above one
 MOST_NOISE = 0.2
@@ -193,7 +193,7 @@ def beside_others(
 def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatArray:
     """Curvature of the state's weights with all, and last of all by themselves: (K, m + 1, p).
 
-    That is `sdgm.core.objective.information`, between some and all.
+    That is `sdgm.core.objective.derivatives.information`, between some and all.
     """
     K, m = state.n_components, state.n_weights
 

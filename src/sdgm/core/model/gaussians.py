@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.features import CovarianceType, n_monomials
+from sdgm.core.model.features import CovarianceType, n_monomials
 
 
 class Gaussian(NamedTuple):
@@ -58,7 +58,7 @@ def weights_from_gaussian(
     Returns
     -------
     w : (..., H) array
-        In the order of `sdgm.core.features.monomials`.
+        In the order of `sdgm.core.model.features.monomials`.
 
     Examples
     --------

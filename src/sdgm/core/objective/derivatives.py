@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
-from sdgm.core.pairs import Pairs, pairs_pay
-from sdgm.core.posterior import row_posterior, scores
-from sdgm.core.rows import Rows, RowSource
-from sdgm.core.whitening import Whitening
+from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.model.posterior import row_posterior, scores
+from sdgm.core.objective.pairwise import Pairs, pairs_pay
+from sdgm.core.objective.whitening import Whitening
 
 
 class Mixture(NamedTuple):
