@@ -28,7 +28,7 @@ from benchmarks.criteria.problems import (
 from benchmarks.criteria.starts import starts_cell
 from benchmarks.criteria.validation import cross_validated, on_part, responsibilities
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import fitted, judged, soft_sample
 from sdgm.experiments.cells import Key, Record
 
@@ -73,7 +73,7 @@ def measured_group(problem: Problem, part: str) -> dict[str, Record]:
     for candidate, settings in group(part, X.shape[1]).items():
         try:
             model, seconds = timed_fit(make_model(settings), X, y)
-        except NumericalTrouble:
+        except FactorizationError:
             result[candidate] = {"failed": True}
             continue
         record = measured(model, seconds, problem)
@@ -126,7 +126,7 @@ def learned_group(problem: Problem, part: str) -> dict[str, Record]:
             plain = make_model(settings)
             learned = soft_sample(X, codes, s, reference.P_c, plain._replicates)
             model = fitted(plain, {}, learned, classes)
-        except NumericalTrouble:
+        except FactorizationError:
             result[candidate] = {"failed": True}
             continue
         seconds = process_time() - begin
@@ -149,7 +149,7 @@ def warm(
     if before is not None:
         start = responsibilities(before, X, y)
         counts = np.bincount(before.component_class_).tolist()
-        with suppress(NumericalTrouble):
+        with suppress(FactorizationError):
             model, seconds = timed_fit(
                 make_model({**settings, "n_components": counts}, init=start), X, y
             )

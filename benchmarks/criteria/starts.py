@@ -19,7 +19,7 @@ from benchmarks.criteria.problems import Problem, Settings, make_model, rows_of,
 from benchmarks.criteria.validation import responsibilities
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.initialization import kmeans
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 
 N_STARTS = 5
 # components per class that moves may reach
@@ -54,7 +54,7 @@ def starts_cell(problem: Problem, form: str) -> Record:
         try:
             model, seconds = timed_fit(make_model({**settings, **other}), X, y)
             losses = leave_one_out_losses(mode_of(*problem_of(model, X, codes)), observed=True)
-        except NumericalTrouble:
+        except FactorizationError:
             return None
         loo = float(losses.mean())
         record = {**tested(model, X_test, y_test), "seconds": seconds, "loo": loo}

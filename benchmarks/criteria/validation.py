@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.criteria.problems import Settings, make_model, row_losses, timed_fit
 from sdgm._typing import FloatArray
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 
 N_FOLDS = 3
 # share of a component in each row of its class where the model says zero
@@ -39,7 +39,7 @@ def cross_validated(
         other = {} if start is None else {"init": start[train]}
         try:
             model, took = timed_fit(make_model(settings, **other), X[train], y[train])
-        except NumericalTrouble:
+        except FactorizationError:
             loss[test], wrong[test] = FAILED, True
             failures += 1
             continue

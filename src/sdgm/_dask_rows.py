@@ -52,9 +52,9 @@ class DaskRows:
     def __len__(self) -> int:
         return self.n_rows
 
-    has_start = False
+    has_initial_r = False
 
-    def started(self) -> DaskRows:
+    def without_initial_r(self) -> DaskRows:
         """The same rows, which carry no start."""
         return self
 

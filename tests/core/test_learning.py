@@ -29,7 +29,7 @@ from sdgm.core.model.posterior import class_log_posterior, component_log_posteri
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import mean_change_of_r
 from sdgm.core.objective.whitening import whiten
-from sdgm.core.solvers.newton import NumericalTrouble, log_posterior
+from sdgm.core.solvers.newton import FactorizationError, log_posterior
 from tests.reference.problems import (
     FORMS,
     Problem,
@@ -191,7 +191,7 @@ def test_going_on_from_a_state_is_the_same_as_not_stopping() -> None:
     given = task(PAPER, "poly", max_iter=9)
     whole = given.learn()
     part = given.learn(max_iter=4)
-    rest = learn(given.rows.started(), given.Rt, part.state, replace(PAPER, max_iter=5))
+    rest = learn(given.rows.without_initial_r(), given.Rt, part.state, replace(PAPER, max_iter=5))
     assert_same_state(rest.state, whole.state, tol=1e-12)
 
 
@@ -245,7 +245,7 @@ def test_r_loop_ends_when_r_changes_little() -> None:
         )[0].mixture
         for n_passes in range(1, 30)
     ]
-    started = given.rows.started()
+    started = given.rows.without_initial_r()
     changes = [mean_change_of_r(started, a, b) for a, b in pairwise(mixtures)]
     n_passes = 2 + next(i for i, change in enumerate(changes) if change < 0.003)
     assert n_passes > 3
@@ -256,7 +256,7 @@ def test_r_loop_ends_when_r_changes_little() -> None:
 @BOTH
 def test_first_pass_takes_r_from_the_start_and_tells_components_apart(options: Options) -> None:
     given = task(options, max_iter=1, n_components=(3, 3), pinned=False, learn_alpha=False)
-    told, untold = given.learn().state, given.on(given.rows.started()).learn().state
+    told, untold = given.learn().state, given.on(given.rows.without_initial_r()).learn().state
     dense_told, dense_untold = dense_weights(told, 6), dense_weights(untold, 6)
     assert np.abs(dense_told[0] - dense_told[1]).max() > 1e-3
     # without it, components that start equal stay equal
@@ -271,7 +271,7 @@ def test_paper_preset_converges_to_a_fixed_point_of_all_its_updates() -> None:
     result = given.learn()
     assert result.stop is Stop.CONVERGED
     state = result.state
-    problem = Problem(given.Phi, given.rows.started(), given.Rt, state)
+    problem = Problem(given.Phi, given.rows.without_initial_r(), given.Rt, state)
     r = problem.r(state.w)
     # r has converged to a mean change of 1e-3, alpha to a squared change of 1e-5
     grad = problem.grad_J(state.w, r) - state.alpha * state.w
@@ -508,7 +508,7 @@ def test_interrupt_within_a_pass_leaves_the_state_before_it(
 def test_numerical_trouble_leaves_the_state_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     given = task(FAST, "poly")
     expected = given.learn(max_iter=2)
-    monkeypatch.setattr(learning, "settle_r_and_w", failing_after(2, NumericalTrouble))
+    monkeypatch.setattr(learning, "settle_r_and_w", failing_after(2, FactorizationError))
     result = given.learn()
     assert result.stop is Stop.NUMERICAL
     assert len(result.records) == 2
@@ -516,8 +516,8 @@ def test_numerical_trouble_leaves_the_state_before_it(monkeypatch: pytest.Monkey
 
 
 def test_numerical_trouble_in_the_first_pass_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "settle_r_and_w", failing_after(0, NumericalTrouble))
-    with pytest.raises(NumericalTrouble):
+    monkeypatch.setattr(learning, "settle_r_and_w", failing_after(0, FactorizationError))
+    with pytest.raises(FactorizationError):
         task(FAST).learn()
 
 
@@ -538,7 +538,7 @@ def test_rows_that_are_not_finite_end_in_trouble_not_in_a_model(dirt: float) -> 
     given = task(FAST, "full")
     Z = given.rows.Z.copy(order="F")
     Z[3, 1] = dirt
-    with np.errstate(invalid="ignore"), pytest.raises(NumericalTrouble):
+    with np.errstate(invalid="ignore"), pytest.raises(FactorizationError):
         given.on(replace(given.rows, Z=Z)).learn()
 
 

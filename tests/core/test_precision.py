@@ -14,7 +14,7 @@ from sdgm.core.objective.derivatives import derivatives_of_rows, row_space_deriv
 from sdgm.core.solvers.newton import newton_system
 from sdgm.core.solvers.precision import (
     DensePrecision,
-    NumericalTrouble,
+    FactorizationError,
     RowSpacePrecision,
     precision_cholesky,
     robust_precision_cholesky,
@@ -78,7 +78,7 @@ def test_fewer_rows_than_coordinates_take_the_row_space_and_more_do_not() -> Non
 def test_rows_that_are_not_finite_are_trouble_with_a_name() -> None:
     Gt, P = np.ones((4, 3)), np.full((2, 3), 0.5)
     Gt[0, 0] = np.nan
-    with pytest.raises(NumericalTrouble, match="cannot be factorised"):
+    with pytest.raises(FactorizationError, match="cannot be factorised"):
         RowSpacePrecision.from_rows(Gt, P, [slice(0, 2), slice(2, 4)])
 
 
@@ -118,7 +118,7 @@ def test_curvature_that_is_not_finite_is_trouble_with_a_name(
 ) -> None:
     curvature = np.eye(3)
     curvature[where] = curvature[where[::-1]] = value
-    with pytest.raises(NumericalTrouble, match=r"cannot be factorised.*standardise the inputs"):
+    with pytest.raises(FactorizationError, match=r"cannot be factorised.*standardise the inputs"):
         robust_precision_cholesky(curvature)
 
 

@@ -90,8 +90,8 @@ def test_mapped_rows_have_other_coordinates(N: int) -> None:
 
 def test_started_rows_carry_no_start() -> None:
     rows = BlockedRows.of(random_rows(10, start=True))
-    assert rows.has_start and not rows.started().has_start
-    assert rows.started().started().read(0).r0 is None
+    assert rows.has_initial_r and not rows.without_initial_r().has_initial_r
+    assert rows.without_initial_r().without_initial_r().read(0).r0 is None
 
 
 def test_an_error_in_a_thread_reaches_the_caller() -> None:

@@ -151,6 +151,6 @@ def test_rows_of_equal_weight_count_so_many_times(weight: float) -> None:
 
 def test_started_rows_differ_only_in_the_responsibilities_to_start_from() -> None:
     rows = numbered_rows(3, with_r0=True)
-    started = rows.started()
+    started = rows.without_initial_r()
     assert started.r0 is None and rows.r0 is not None
     assert started.Z is rows.Z and started.y is rows.y and started.s is rows.s

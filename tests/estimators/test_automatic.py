@@ -23,7 +23,7 @@ from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference import learning
 from sdgm.core.selection.reference import Reference, fit_reference
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
 from sdgm.estimators import automatic
 from sdgm.estimators import settings as open_settings
@@ -405,7 +405,7 @@ def test_without_a_reference_the_settings_are_the_fixed_ones(
     monkeypatch: pytest.MonkeyPatch, reason: str, form: Any
 ) -> None:
     def trouble(*_: Any) -> None:
-        raise NumericalTrouble("cannot be factorised")
+        raise FactorizationError("cannot be factorised")
 
     X, y = two_modes(51)
     if reason == "many rows":

@@ -870,7 +870,7 @@ def test_an_interrupted_model_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import NumericalTrouble
+    from sdgm.core.solvers.newton import FactorizationError
 
     calls = 0
     settle = learning.settle_r_and_w
@@ -879,7 +879,7 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
         nonlocal calls
         calls += 1
         if calls > 3:
-            raise NumericalTrouble("made up")
+            raise FactorizationError("made up")
         return settle(*args)
 
     monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)
@@ -894,13 +894,13 @@ def test_settings_that_meet_numerical_trouble_are_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import NumericalTrouble
+    from sdgm.core.solvers.newton import FactorizationError
 
     settle = learning.settle_r_and_w
 
     def settle_quadratic(rows: Any, *args: Any) -> Any:
         if rows.Z.shape[1] <= 3:
-            raise NumericalTrouble("made up")
+            raise FactorizationError("made up")
         return settle(rows, *args)
 
     X, y = two_modes()
@@ -916,14 +916,14 @@ def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import NumericalTrouble
+    from sdgm.core.solvers.newton import FactorizationError
 
     def settle(*args: Any) -> Any:
-        raise NumericalTrouble("made up")
+        raise FactorizationError("made up")
 
     monkeypatch.setattr(learning, "settle_r_and_w", settle)
     X, y = two_modes()
-    with pytest.raises(NumericalTrouble, match="made up"):
+    with pytest.raises(FactorizationError, match="made up"):
         SDGMClassifier(random_state=0).fit(X, y)
 
 
@@ -931,7 +931,7 @@ def test_numerical_trouble_of_the_chosen_model_is_a_named_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import NumericalTrouble
+    from sdgm.core.solvers.newton import FactorizationError
 
     calls = 0
     settle = learning.settle_r_and_w
@@ -940,7 +940,7 @@ def test_numerical_trouble_of_the_chosen_model_is_a_named_warning(
         nonlocal calls
         calls += 1
         if calls > 3:
-            raise NumericalTrouble("made up")
+            raise FactorizationError("made up")
         return settle(*args)
 
     monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)

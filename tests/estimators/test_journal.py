@@ -20,7 +20,7 @@ from sdgm.core.inference.learning import Result
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators import journal as journal_module
 from sdgm.estimators import many_rows
 from sdgm.estimators.journal import Journal
@@ -306,7 +306,7 @@ def test_a_candidate_that_was_refused_stays_so_with_more_memory(tmp_path: Path) 
     journal.finished.append(Result(state, [], Stop.EMPTY))
     journal.write()
     again = Journal.opened(path, "mark")
-    with pytest.raises(NumericalTrouble):  # now it would be learned from
+    with pytest.raises(FactorizationError):  # now it would be learned from
         again.learn(None, None, state, FAST, None, False)
     assert again.learn(None, None, state, FAST, None, False).stop is Stop.EMPTY
     # or it is refused again
@@ -326,7 +326,7 @@ def test_trouble_that_was_overcome_is_met_again(
     def learn(*arguments: Any, **options: Any) -> Result:
         began.append(1)
         if len(began) == 2:
-            raise NumericalTrouble("whatever was added")
+            raise FactorizationError("whatever was added")
         return done
 
     monkeypatch.setattr(journal_module, "learn", learn)
@@ -336,7 +336,7 @@ def test_trouble_that_was_overcome_is_met_again(
         for _ in range(n_runs):
             try:
                 found.append(journal.learn(None, None, state, FAST, None, False).stop.value)
-            except NumericalTrouble:
+            except FactorizationError:
                 found.append("trouble")
         return found
 

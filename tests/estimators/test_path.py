@@ -28,7 +28,7 @@ from sdgm import (
 )
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.selection import elimination as core_elimination
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
 from sdgm.estimators import elimination
 from sdgm.estimators.path import samples_of_fit
@@ -260,7 +260,7 @@ def test_a_candidate_that_cannot_be_cut_down_is_no_choice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def trouble(*_: Any, **__: Any) -> None:
-        raise NumericalTrouble("cannot be factorised")
+        raise FactorizationError("cannot be factorised")
 
     learned, _ = samples_of_fit(fitted("primal"), X, y, None)
     assert elimination.divergence_within(fitted("primal"), 2, learned) < np.inf

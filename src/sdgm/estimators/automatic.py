@@ -29,7 +29,7 @@ from sdgm.core.data.rows import Rows
 from sdgm.core.inference.learning import laplace_covariance
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import Reference
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.journal import attempt
 from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
@@ -140,7 +140,7 @@ def choose(
                     model = fitted(estimator, parameters, learned, classes, callbacks)
                 candidate = judged(model, parameters, estimator._replicates, X, s, reference)
                 tried.append((candidate, model))
-            except (NumericalTrouble, MemoryError) as error:
+            except (FactorizationError, MemoryError) as error:
                 failures.append(error)  # simpler settings may do
             if tried and is_interrupted(tried[-1][0]):
                 break
@@ -230,5 +230,5 @@ def honest_covariance(model: Any, X: FloatArray, y: IntArray, s: FloatArray) -> 
         return laplace_covariance(
             Rows(Z, y, s), np.eye(Z.shape[1]), replace(state, column=position)
         )
-    except NumericalTrouble:
+    except FactorizationError:
         return None

@@ -14,7 +14,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.model.design import matrix_design
 from sdgm.core.selection.elimination import Point, eliminate
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import honest_covariance
 from sdgm.estimators.footprint import covariance_bytes
 from sdgm.estimators.memory import available_memory, require_memory
@@ -110,7 +110,7 @@ def divergence_within(model: Any, max_weights: int, learned: Sample) -> float:
     """The divergence that a fitted model would have within a budget; infinite if it fails."""
     try:
         points = list(points_below(model, learned, min_weights=max_weights))
-    except (NumericalTrouble, MemoryError):
+    except (FactorizationError, MemoryError):
         return np.inf
     return float(divergences(points, learned)[-1])
 

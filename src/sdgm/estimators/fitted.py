@@ -15,7 +15,7 @@ from sdgm._typing import IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.learning import Result, laplace_covariance
 from sdgm.core.model.state import State, Stop
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import FIT_FRAMES
@@ -88,7 +88,7 @@ class FittedAttributesMixin:
         covariance = None
         if keeps_covariance(state.n_weights):
             rows = Rows(columns.design.Z, problem.y, problem.s)
-            with suppress(NumericalTrouble, FloatingPointError), np.errstate(over="raise"):
+            with suppress(FactorizationError, FloatingPointError), np.errstate(over="raise"):
                 scaled = laplace_covariance(rows, columns.design.Rt, state)
                 covariance = scaled / scale / scale[:, None]
         return {

@@ -33,7 +33,7 @@ from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.learning import Result, learn
 from sdgm.core.inference.presets import Options
 from sdgm.core.model.state import Record, State, Stop
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0
@@ -107,7 +107,7 @@ class Journal:
 
         try:
             result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
-        except NumericalTrouble:  # whoever learns may know what else to do
+        except FactorizationError:  # whoever learns may know what else to do
             self.finished.append(Result(state, [], Stop.NUMERICAL))
             self.try_to_write()
             raise
@@ -206,7 +206,7 @@ class Journal:
 def replayed(run: Result) -> Result:
     """A run that has ended: its result again, or the trouble that it had before its first pass."""
     if run.stop is Stop.NUMERICAL and not run.records:
-        raise NumericalTrouble("learning could not begin, as before the checkpoint was written.")
+        raise FactorizationError("learning could not begin, as before the checkpoint was written.")
     return run
 
 

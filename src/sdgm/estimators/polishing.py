@@ -23,7 +23,7 @@ from sdgm.core.model.features import Monomials
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.journal import journaled_learn
@@ -162,7 +162,7 @@ class AllRows:
         """Posterior covariance of the weights."""
         try:
             return laplace_covariance(*self.seen_by(state))
-        except NumericalTrouble:
+        except FactorizationError:
             return None
 
     def with_columns_back(self, state: State, options: Options) -> State:
@@ -283,7 +283,7 @@ def polished(
         try:
             # the few have other shares of classes, which a test of the constant would see
             return with_shares(class_share, by.learn(state, to_mode).state)
-        except NumericalTrouble:
+        except FactorizationError:
             return otherwise
 
     if admissions and not is_near(sample, state):

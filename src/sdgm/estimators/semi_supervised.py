@@ -18,7 +18,7 @@ from sdgm.core.mixtures.clusters import MAX_CLUSTERS
 from sdgm.core.model.state import Stop
 from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 from sdgm.core.selection.reference import MAX_RANK
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import clusters_bytes, reference_bytes
@@ -309,7 +309,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         try:
             with blas_threads(len(rows.y) * newton_size**2):
                 return fit_partly_labelled(standardized, rows.y, rows.s, rows.labelled)
-        except NumericalTrouble:
+        except FactorizationError:
             return None
 
     def _learn(

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import MAX_RANK, Reference, fit_reference
-from sdgm.core.solvers.precision import NumericalTrouble
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import (
     MAX_COORDINATES,
     MAX_ROWS,
@@ -136,7 +136,7 @@ class OpenSettingsMixin:
         try:
             with blas_threads(N * newton_size**2):
                 return fit_reference(problem.X, problem.y, problem.s)
-        except NumericalTrouble:
+        except FactorizationError:
             return None
 
     def _fit_automatically(

@@ -23,7 +23,7 @@ class BlockedRows:
         From what is read to the coordinates that are wanted, part by part of a block.
     width : int
         Numbers per row that ``to_Z`` makes.
-    has_start : bool
+    has_initial_r : bool
         Whether the rows carry responsibilities to start from.
     n_threads : int
         Threads that work on blocks side by side; each should have BLAS to itself.
@@ -42,13 +42,13 @@ class BlockedRows:
     n_threads: int = 1
     to_Z: Callable[[FloatArray], FloatArray] | None = None
     width: int = 1
-    has_start: bool = False
+    has_initial_r: bool = False
 
     @classmethod
     def of(cls, rows: Rows, *, n_threads: int = 1) -> BlockedRows:
         """Rows in memory, for several threads."""
         blocks = list(rows.blocks(CANONICAL_ROWS))
-        return cls(len(rows), blocks.__getitem__, n_threads, has_start=rows.has_start)
+        return cls(len(rows), blocks.__getitem__, n_threads, has_initial_r=rows.has_initial_r)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -58,12 +58,12 @@ class BlockedRows:
         """Canonical blocks."""
         return -(-self.n_rows // CANONICAL_ROWS)
 
-    def started(self) -> BlockedRows:
+    def without_initial_r(self) -> BlockedRows:
         """The same rows without the responsibilities of the start."""
         read = self.read
-        if not self.has_start:
+        if not self.has_initial_r:
             return self
-        return replace(self, read=lambda i: read(i).started(), has_start=False)
+        return replace(self, read=lambda i: read(i).without_initial_r(), has_initial_r=False)
 
     def mapped(self, to_Z: Callable[[FloatArray], FloatArray], width: int) -> BlockedRows:
         """The same rows in other coordinates, a function of what is read, made when wanted."""

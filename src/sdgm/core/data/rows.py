@@ -52,11 +52,11 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def has_start(self) -> bool:
+    def has_initial_r(self) -> bool:
         """Whether the rows carry responsibilities to start from."""
         ...
 
-    def started(self) -> RowSource:
+    def without_initial_r(self) -> RowSource:
         """The same rows without the responsibilities of the start."""
         ...
 
@@ -97,7 +97,7 @@ class Rows:
         return len(self.y)
 
     @property
-    def has_start(self) -> bool:
+    def has_initial_r(self) -> bool:
         """Whether the rows carry responsibilities to start from."""
         return self.r0 is not None
 
@@ -128,7 +128,7 @@ class Rows:
         blocks = self.blocks(CANONICAL_ROWS)
         return grouped_sum(block_total(block, statistic, width) for block in blocks)
 
-    def started(self) -> Rows:
+    def without_initial_r(self) -> Rows:
         """The same rows without the responsibilities of the start."""
         return self if self.r0 is None else replace(self, r0=None)
 

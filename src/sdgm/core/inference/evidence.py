@@ -35,7 +35,7 @@ def log_evidence(log_posterior: float, precision: Precision) -> float:
 
 
 def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
-    """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (update of alpha).
+    """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (Eq. 17).
 
     Infinite where the weight is zero or the data say nothing about it.
     """
@@ -48,14 +48,14 @@ def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
 def updated_pi(r_sum: FloatArray, component_class: IntArray, class_share: FloatArray) -> FloatArray:
     """Mean responsibility of each component within its class, times the share of the class.
 
-    With shares of one this is the paper's update of pi.
+    With shares of one this is the paper's update of pi (Eq. 18).
     """
     class_sum = np.bincount(component_class, r_sum, minlength=len(class_share))
     return r_sum / class_sum[component_class] * class_share[component_class]
 
 
 def weight_covariance(whitening: Whitening, cholesky: FloatArray) -> FloatArray:
-    """Posterior covariance Lambda of the active weights (Eq. Lambda): (n_active, n_active).
+    """Posterior covariance Lambda of the active weights (Eq. 16): (n_active, n_active).
 
     ``Lambda = A^-1/2 (I - Q Q' + Q V Q') A^-1/2``: the data say nothing about combinations of
     weights outside Q, which keep their prior.

@@ -86,6 +86,11 @@ class Stop(StrEnum):
     INTERRUPTED = "interrupted"
     NUMERICAL = "numerical trouble"
 
+    @classmethod
+    def at_limit(cls, state: State) -> Stop:
+        """Why learning ended with its last pass."""
+        return cls.MAX_ITER if state.n_weights else cls.EMPTY
+
 
 @dataclass(frozen=True)
 class Record:

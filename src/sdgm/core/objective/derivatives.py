@@ -23,6 +23,11 @@ class Mixture(NamedTuple):
     log_pi: FloatArray  # (K,)
     component_class: IntArray  # (K,)
 
+    @property
+    def has_several_per_class(self) -> bool:
+        """Whether some class has several components, so that r is not known."""
+        return len(self.log_pi) > int(self.component_class[-1]) + 1
+
     def at(self, V: FloatArray) -> Mixture:
         """The same mixture with other score vectors."""
         return Mixture(V, self.log_pi, self.component_class)
@@ -37,7 +42,7 @@ class Fit:
     log_likelihood : float
         ``sum s ln P(c_n | x_n)``.
     J : float
-        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (Eq. J); differs from the
+        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (the paper's J); differs from the
         log likelihood by the entropy of r.
     r_sum : (K,) array
         ``sum s r``.
@@ -66,7 +71,7 @@ class Derivatives:
         ``G_k' (s (r_k - p_k))``.
     curvature : (m, m) array
         Complete information ``blockdiag_k(G_k' diag(s p_k) G_k) - U'U`` with
-        ``U = [sqrt(s) p_k * G_k]_k``: the negative second derivative of J (Eq. Hessian).
+        ``U = [sqrt(s) p_k * G_k]_k``: the negative second derivative of J (Eq. 15).
     missing : (m, m) array or None
         Missing information, the same with r in place of p: the second derivative of the log
         likelihood is ``missing - curvature``.
@@ -164,7 +169,7 @@ def derivatives_of_rows(
 
     def of_block(block: Rows) -> Derivatives:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
-        # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n
+        # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n  (Eq. 14)
         grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
         grad = whitening.of_scores(grad_V)
         Gt = block.root_weighted(whitening.whitened(block.Z.T))  # (m, N)

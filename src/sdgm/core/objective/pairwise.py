@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.cost import pairs_work, whole_work
 from sdgm.core.objective.whitening import Picks, Whitening
 
 # how many times less work the pairs must be, since their matrices are smaller and more
@@ -114,7 +115,7 @@ class Pairs:
         return result
 
     def fill(self, information: FloatArray, matrices: FloatArray) -> None:
-        """Add to `sdgm.core.objective.derivatives.information`, (m, m), what is of these coordinates."""
+        """Add to `derivatives.information`, (m, m), what is of these coordinates."""
         for B, (one, other) in zip(matrices, combinations(self.sides, 2), strict=True):
             for side in (one, other):
                 information[side.coordinates, side.coordinates] += self._scaled(B, side, side)
@@ -134,19 +135,8 @@ def pairs_pay(n_rows: int, whitening: Whitening) -> bool:
     if not isinstance(whitening.factor, Picks):
         return False
     sizes = np.diff(whitening.starts).astype(np.float64)
-    whole = work_of_whole(sizes)
+    whole = whole_work(sizes)
     if n_rows * whole < LEAST_WORK:
         return False
     q = int(np.count_nonzero(np.bincount(whitening.factor.row)))
-    return PAIRS_PAY * work_of_pairs(sizes, q) <= whole
-
-
-def work_of_whole(sizes: FloatArray) -> float:
-    """Multiplications per row for the information of components of so many coordinates."""
-    return float(sizes.sum() ** 2 + sizes @ sizes)
-
-
-def work_of_pairs(sizes: FloatArray, n_columns: int) -> float:
-    """The same by pairs, with so many columns in all; those without coordinates count as one."""
-    n_sides = min(int(np.count_nonzero(sizes)) + 1, len(sizes))
-    return 0.5 * n_sides * (n_sides - 1) * n_columns**2
+    return PAIRS_PAY * pairs_work(sizes, q) <= whole

@@ -17,7 +17,7 @@ from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
-from sdgm.core.solvers.precision import NumericalTrouble, robust_precision_cholesky
+from sdgm.core.solvers.precision import FactorizationError, robust_precision_cholesky
 
 # part of those that come back that may be noise, and part of all noise whose ratio is above one
 MOST_NOISE = 0.2
@@ -178,7 +178,7 @@ def beside_others(
     cross *= (prior_std / norm[state.column])[:, None]  # (K, m, p)
     try:
         L = robust_precision_cholesky(cross[state.component, :, state.column].T * prior_std)
-    except NumericalTrouble:
+    except FactorizationError:
         return Q, np.zeros_like(Q)
     slope = prior_std * (Q[state.component, state.column] - state.alpha * state.w)
     half, _ = lapack.dtrtrs(L, slope, lower=1)

@@ -96,7 +96,7 @@ def eliminate(
     ------
     point : Point
     """
-    rows, options = rows.started(), settling(options)
+    rows, options = rows.without_initial_r(), settling(options)
     point = at_mode(rows, Rt, state, 0.0, options)
     yield point
     while (n := point.state.n_weights) > min_weights:

@@ -15,13 +15,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
+from sdgm.core.cost import KEPT_NUMBERS
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.objective.whitening import Picks, Whitening
 from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky, trouble
-
-# posteriors that are kept from one product to the next, up to so many numbers
-KEPT_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True)

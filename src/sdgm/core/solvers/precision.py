@@ -20,7 +20,7 @@ from scipy.linalg import blas, lapack
 from sdgm._typing import FloatArray
 
 
-class NumericalTrouble(ArithmeticError):
+class FactorizationError(ArithmeticError):
     """The posterior precision could not be factorised, whatever was added to its diagonal."""
 
 
@@ -213,9 +213,9 @@ def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:
     raise trouble(curvature)
 
 
-def trouble(curvature: FloatArray) -> NumericalTrouble:
+def trouble(curvature: FloatArray) -> FactorizationError:
     """The error to raise when nothing helped."""
-    return NumericalTrouble(
+    return FactorizationError(
         "the posterior precision of the weights cannot be factorised (largest entry "
         f"{np.abs(curvature).max():.3g}); standardise the inputs or lower the kernel scale"
     )

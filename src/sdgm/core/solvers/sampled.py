@@ -17,23 +17,19 @@ from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows, RowSource, S
-from sdgm.core.inference.presets import MANY_STEPS
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.newton import (
-    Place,
-    System,
-    maximize_over_w,
-    observed_cholesky,
-    place_at,
-    uphill,
-)
+from sdgm.core.solvers.line_search import backtracking
+from sdgm.core.solvers.newton import maximize_over_w, observed_cholesky
+from sdgm.core.solvers.points import GradientPoint, NewtonPoint, Target, gradient_point
 from sdgm.core.solvers.precision import DensePrecision
 
 # rows of a sample per coordinate from which on its information is near enough to that of all
 ENOUGH_ROWS = 64
-# steps after which the sample is given up; five to ten are usual
+# steps after which the sample is given up, and Newton steps with all rows then; five to ten are
+# usual for both
 STEPS = 25
+NEWTON_STEPS = 50
 # coordinates from which on it is not if it led to a part of the gain there was: Newton's own steps
 # take too long, and the next pass goes on
 MANY_COORDINATES = 256
@@ -65,9 +61,9 @@ class RowsWithSample:
     def __len__(self) -> int:
         return len(self.rows)
 
-    has_start = False
+    has_initial_r = False
 
-    def started(self) -> RowsWithSample:
+    def without_initial_r(self) -> RowsWithSample:
         """The same rows, which carry no start."""
         return self
 
@@ -90,6 +86,25 @@ class RowsWithSample:
         return bool(s**2 >= ENOUGH_ROWS * n_coordinates * s_squared)
 
 
+def climb(
+    rows: RowsWithSample,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    target: Target,
+) -> tuple[NewtonPoint, int]:
+    """Climb to the mode with the information of the sample, however far; also counts steps."""
+    return maximize_by_sample(
+        rows,
+        whitening,
+        mixture,
+        theta,
+        tol=target.tol,
+        observed=mixture.has_several_per_class,
+        exact=target.exact_precision,
+    )
+
+
 def maximize_by_sample(
     rows: RowsWithSample,
     whitening: Whitening,
@@ -99,7 +114,7 @@ def maximize_by_sample(
     tol: float,
     observed: bool,
     exact: bool,
-) -> tuple[System, int]:
+) -> tuple[NewtonPoint, int]:
     """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
 
     With many weights the way may end before, after a number of steps. That the end is near enough
@@ -108,7 +123,7 @@ def maximize_by_sample(
     Parameters
     ----------
     rows, whitening, mixture, theta, observed
-        As in `sdgm.core.solvers.newton.newton_system`.
+        As in `newton.newton_point`.
     tol : float
         Stop when the next step promises a smaller gain than this.
     exact : bool
@@ -117,17 +132,17 @@ def maximize_by_sample(
 
     Returns
     -------
-    end : System
+    end : NewtonPoint
     steps : int
     """
-    at = partial(place_at, rows, whitening)
+    at = partial(gradient_point, rows, whitening)
 
-    def information_at(place: Place) -> SampleInformation:
+    def information_at(place: GradientPoint) -> SampleInformation:
         return SampleInformation.of(rows.sample, place.mixture, whitening, observed)
 
-    def system(place: Place) -> System:
+    def system(place: GradientPoint) -> NewtonPoint:
         direction = corrected_direction(place.grad, information.solve, seen)
-        return as_system(place, information.precision, direction)
+        return place.with_step(information.precision, direction)
 
     place = at(mixture, theta)
     information, seen = information_at(place), list[Change]()
@@ -135,7 +150,7 @@ def maximize_by_sample(
     steps, first_gain, enough = 0, here.gain, CLOSER * tol
     while steps < STEPS and here.gain > enough:
         steps += 1
-        there = uphill(here, whitening, at, complete=False)
+        there = backtracking(here, whitening, at, complete=False)
         if there is None:
             break
         change = Change(there.theta - place.theta, place.grad - there.grad)
@@ -151,26 +166,20 @@ def maximize_by_sample(
         if exact:
             curvature = derivatives_of_rows(rows, place.mixture, None, whitening).curvature
             precision = DensePrecision.from_curvature(curvature)
-            here = as_system(place, precision, precision.solve(place.grad))
+            here = place.with_step(precision, precision.solve(place.grad))
         return here, steps
     end, more = maximize_over_w(
         rows,
         whitening,
         here.mixture,
         here.theta,
-        max_steps=MANY_STEPS,
+        max_steps=NEWTON_STEPS,
         tol=tol,
         r_from=None,
         observed=observed,
-        leave_saddles=True,
+        saddle_free=True,
     )
     return end, steps + more
-
-
-def as_system(place: Place, precision: DensePrecision, direction: FloatArray) -> System:
-    """The place with a step from it."""
-    gain = 0.5 * float(place.grad @ direction)
-    return System(place.theta, place.mixture, place.fit, precision, direction, gain)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 Directions come from conjugate gradients, whose products with the curvature cost as much as a
 gradient, and which end early: far from the mode a rough direction is as good as an exact one, and
-one that leads much further than the last step could be trusted is worth nothing. The
-diagonal blocks, which cost as much as dozens of products, are computed once where the climb begins,
+one that leads far outside the trust radius is worth nothing. The diagonal blocks, which cost as much as dozens of products, are computed once where the climb begins,
 to precondition; and again at its end, for the evidence, if that is elsewhere.
 """
 
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core import cost
 from sdgm.core.data.rows import RowSource
 from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening
@@ -25,7 +25,14 @@ from sdgm.core.solvers.block_precision import (
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.solvers.newton import Place, System, log_posterior, place_at, uphill
+from sdgm.core.solvers.line_search import backtracking
+from sdgm.core.solvers.points import (
+    GradientPoint,
+    NewtonPoint,
+    Target,
+    gradient_point,
+    log_posterior,
+)
 
 # conjugate gradients end when the residual has shrunk by such a factor, rough to exact, or after
 # so many products
@@ -39,6 +46,28 @@ STEPS = 10
 FAR, NEAR = 4.0, 1.0
 # log posterior per component that a climb gains before its end counts as elsewhere
 ELSEWHERE = 0.1
+# in place of the steps to the mode of the whole matrix, since each is several
+STEPS_TO_MODE = 10
+
+
+def climb(
+    rows: RowSource, whitening: Whitening, mixture: Mixture, theta: FloatArray, target: Target
+) -> tuple[NewtonPoint, int]:
+    """Climb towards the target by diagonal blocks; also counts steps."""
+    several = mixture.has_several_per_class
+    # from a start the components of a class are to part
+    goes_far = target.to_mode or (rows.has_initial_r and several)
+    follows_r = target.r_from is None and not rows.has_initial_r
+    return maximize_by_blocks(
+        rows,
+        whitening,
+        mixture,
+        theta,
+        max_steps=max(STEPS_TO_MODE, target.max_steps) if goes_far else target.max_steps,
+        tol=target.tol,
+        r_from=target.r_from,
+        observed=target.to_mode and follows_r and several,
+    )
 
 
 def maximize_by_blocks(
@@ -51,32 +80,30 @@ def maximize_by_blocks(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
-) -> tuple[System, int]:
-    """As `sdgm.core.solvers.newton.maximize_over_w`; the precision is that of the diagonal blocks."""
-    complete = r_from is not None or rows.has_start
+) -> tuple[NewtonPoint, int]:
+    """As `newton.maximize_over_w`; the precision at the end is that of the diagonal blocks."""
+    complete = r_from is not None or rows.has_initial_r
 
-    at = partial(place_at, rows, whitening, r_from=r_from)
+    at = partial(gradient_point, rows, whitening, r_from=r_from)
 
-    def blocks_at(place: Place | System) -> BlockPrecision:
+    def blocks_at(place: GradientPoint | NewtonPoint) -> BlockPrecision:
         curvature = curvature_blocks(rows, place.mixture, whitening)
         return BlockPrecision.from_blocks(whitening.coordinates, curvature, robust=True)
 
-    def height(place: Place | System) -> float:
+    def height(place: GradientPoint | NewtonPoint) -> float:
         return log_posterior(place.fit, place.theta, complete=complete)
 
     def system(
-        place: Place, blocks: BlockPrecision, residual: float, radius: float
-    ) -> tuple[System, Path]:
+        place: GradientPoint, blocks: BlockPrecision, residual: float, radius: float
+    ) -> tuple[NewtonPoint, Path]:
         product = curvature_product(rows, place.mixture, whitening, observed=observed)
         path = conjugate_gradients(
             product, place.grad, Preconditioner.of(blocks, whitening), residual, radius
         )
-        gain = 0.5 * float(place.grad @ path.end)
-        return System(place.theta, place.mixture, place.fit, blocks, path.end, gain), path
+        return place.with_step(blocks, path.end), path
 
     sizes = np.diff(whitening.starts).astype(np.float64)
-    # a product takes 2 p multiplications per row and component
-    many_products = max(MANY_PRODUCTS, float(sizes @ sizes) / (2 * whitening.rank * len(sizes)))
+    many_products = max(MANY_PRODUCTS, cost.products_per_blocks(sizes, whitening.rank))
     place = at(mixture, theta)
     blocks, known_at = blocks_at(place), height(place)
     first = squared_size(place.grad, blocks)
@@ -85,7 +112,7 @@ def maximize_by_blocks(
     steps, n_products = 0, path.n_products
     while steps < STEPS * max_steps and here.gain > 0.0:
         steps += 1
-        there = uphill(here, whitening, at, complete=complete)
+        there = backtracking(here, whitening, at, complete=complete)
         if there is None:
             break
         part = np.linalg.norm(there.theta - here.theta) / np.linalg.norm(path.end)

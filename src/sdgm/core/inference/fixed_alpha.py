@@ -1,0 +1,74 @@
+"""Learning with alpha held: w and pi only, and nothing leaves.
+
+For a ridge prior, backward elimination, and the way to the mode in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.evidence import updated_pi
+from sdgm.core.inference.learning import Observer, Result, class_shares
+from sdgm.core.inference.mode import EM, EMGradient
+from sdgm.core.inference.records import Clock, empty_record, record_of
+from sdgm.core.inference.stopping import Settled, log_change
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import class_totals
+from sdgm.core.objective.whitening import whiten
+
+
+@dataclass(frozen=True)
+class FixedAlpha:
+    """How weights are learned whose precisions are held.
+
+    Attributes
+    ----------
+    max_iter, find_mode, class_prior
+        As in `Method`.
+    has_converged : Settled
+        Of pi in place of alpha.
+    min_share : float
+        Share of its class that a component keeps at least, however few samples it has.
+    """
+
+    max_iter: int
+    find_mode: EM | EMGradient
+    has_converged: Settled
+    min_share: float
+    class_prior: bool
+
+
+def learn_with_fixed_alpha(
+    rows: RowSource,
+    Rt: FloatArray,
+    state: State,
+    method: FixedAlpha,
+    observe: Observer | None = None,
+    earlier: Sequence[Record] = (),
+) -> Result:
+    """Learn the weights and the mixture; parameters are as in `learn`."""
+    records, clock = list(earlier), Clock(earlier)
+    class_share = class_shares(class_totals(rows, state.n_classes), method.class_prior)
+    least_pi = method.min_share * class_share[state.component_class]
+    for iteration in range(len(records) + 1, method.max_iter + 1):
+        if state.n_weights == 0:
+            record = empty_record(rows, Rt, state, iteration, clock)
+            return Result(state, [*records, record], Stop.EMPTY)
+        whitening = whiten(Rt, state)
+        mode = method.find_mode(rows, whitening, state)
+        pi = updated_pi(mode.r_sum, state.component_class, class_share)
+        before = state
+        state = replace(state, w=whitening.to_w(mode.point.theta), pi=np.maximum(pi, least_pi))
+        changed = before.pi, state.pi
+        records.append(record_of(mode, state, log_change(*changed), iteration, clock))
+        rows = rows.without_initial_r()
+        if observe is not None and observe(state, records[-1]):
+            return Result(state, records, Stop.CALLBACK)
+        if method.has_converged(changed, before, state, mode, records):
+            return Result(state, records, Stop.CONVERGED)
+    return Result(state, records, Stop.at_limit(state))

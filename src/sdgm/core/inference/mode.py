@@ -1,0 +1,142 @@
+"""The middle and the innermost loop of Algorithm 1: r and w, with alpha and pi held.
+
+Two ways to the mode of the weights: `EM`, the paper's, and `EMGradient`, where r follows w within
+every Newton step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.phases import Phase
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import Mixture, fit_of_rows, mean_change_of_r
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers.points import NewtonPoint, Target
+from sdgm.core.solvers.select import SolverChoice
+
+# Newton steps where w is to reach its mode; it takes five to ten
+STEPS_TO_MODE = 50
+
+
+class Mode(NamedTuple):
+    """Where w is most probable, or near it.
+
+    Attributes
+    ----------
+    point : NewtonPoint
+    r_sum : (K,) array
+        ``sum s r``.
+    n_steps : int
+        Newton steps that led there.
+    is_reached : bool
+        Whether the next step would gain next to nothing.
+    has_initial_r : bool
+        Whether r is still that of the start.
+    """
+
+    point: NewtonPoint
+    r_sum: FloatArray
+    n_steps: int
+    is_reached: bool
+    has_initial_r: bool
+
+
+@dataclass(frozen=True)
+class EM:
+    """The paper's way: w to its mode by Newton's method, then r, until r has converged.
+
+    The first pass ever takes r from the start, whose k-means clusters tell the components of a
+    class apart; an E-step from w = 0 would make them equal for ever.
+
+    Attributes
+    ----------
+    max_passes : int
+        Passes of the middle loop.
+    r_tol : float
+        Mean absolute change of r that counts as converged.
+    max_steps : int
+        Newton steps of each pass.
+    tol : float
+        Gain that the next Newton step promises at the end.
+    solver : SolverChoice
+    """
+
+    max_passes: int
+    r_tol: float
+    max_steps: int
+    tol: float
+    solver: SolverChoice = SolverChoice()
+    forms_missing_information = False
+
+    def __call__(self, rows: RowSource, whitening: Whitening, state: State) -> Mode:
+        theta = whitening.to_theta(state.w)
+        mixture = mixture_at(whitening, theta, state)
+        climb = self.solver.climb(rows, whitening)
+        has_initial_r, n_steps = rows.has_initial_r, 0
+        for _ in range(self.max_passes):  # while r has not converged
+            target = Target(self.tol, self.max_steps, self.max_steps, to_mode=True, r_from=mixture)
+            before = mixture
+            point, steps = climb(rows, whitening, mixture, theta, target)  # while w has not
+            n_steps += steps
+            theta, mixture = point.theta, point.mixture
+            if mean_change_of_r(rows, before, mixture) < self.r_tol:
+                break
+            rows = rows.without_initial_r()
+        r_sum = fit_of_rows(rows.without_initial_r(), mixture, None).r_sum
+        return Mode(point, r_sum, n_steps, point.gain <= self.tol, has_initial_r)
+
+
+@dataclass(frozen=True)
+class EMGradient:
+    """A few Newton steps in which r follows w (Lange's EM gradient algorithm).
+
+    Attributes
+    ----------
+    max_steps : int
+        Newton steps, where the mode need not be reached.
+    tol : float
+        Gain that the next Newton step promises at the end.
+    to_mode : Phase
+        When the mode is to be reached: then with the observed information, so that EM's slow tail
+        is gone.
+    steps_to_mode : int
+    solver : SolverChoice
+    saddle_free, exact_precision : bool
+        As in `Target`.
+    """
+
+    max_steps: int
+    tol: float
+    to_mode: Phase
+    steps_to_mode: int = STEPS_TO_MODE
+    solver: SolverChoice = SolverChoice()
+    saddle_free: bool = False
+    exact_precision: bool = True
+    forms_missing_information = True
+
+    def __call__(self, rows: RowSource, whitening: Whitening, state: State) -> Mode:
+        theta = whitening.to_theta(state.w)
+        target = Target(
+            tol=self.tol,
+            max_steps=self.max_steps,
+            steps_to_mode=self.steps_to_mode,
+            to_mode=self.to_mode(state),
+            saddle_free=self.saddle_free,
+            exact_precision=self.exact_precision,
+        )
+        climb = self.solver.climb(rows, whitening)
+        point, steps = climb(rows, whitening, mixture_at(whitening, theta, state), theta, target)
+        is_reached = point.gain <= self.tol
+        return Mode(point, point.fit.r_sum, steps, is_reached, rows.has_initial_r)
+
+
+def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture:
+    """The model with these whitened weights, and pi of the state."""
+    V = whitening.score_vectors(theta)
+    return Mixture(V, np.log(state.pi), state.component_class)

@@ -1,0 +1,104 @@
+"""Which solver climbs to the mode: the one place where that is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from sdgm._typing import FloatArray
+from sdgm.core import cost
+from sdgm.core.data.rows import RowSource
+from sdgm.core.objective.derivatives import Mixture
+from sdgm.core.objective.whitening import Whitening
+from sdgm.core.solvers import newton, sampled, truncated
+from sdgm.core.solvers.points import NewtonPoint, Target
+from sdgm.core.solvers.sampled import RowsWithSample
+
+# how many times less work diagonal blocks must be to be worth an approximate evidence
+BLOCKS_PAY = 4.0
+
+Climb = Callable[[RowSource, Whitening, Mixture, FloatArray, Target], tuple[NewtonPoint, int]]
+
+
+class Solver(StrEnum):
+    """How the Newton matrix is dealt with."""
+
+    AUTO = "auto"
+    FULL = "full"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """What the user asks for, and how much an exact evidence is worth.
+
+    Attributes
+    ----------
+    solver : Solver
+        The whole Newton matrix, or its diagonal blocks, or whichever takes less work.
+    blocks_pay : float
+        How many times less work the blocks must be; one where the evidence is approximate anyway,
+        since the rows are a sample.
+    """
+
+    solver: Solver = Solver.AUTO
+    blocks_pay: float = BLOCKS_PAY
+
+    def climb(self, rows: RowSource, whitening: Whitening) -> Climb:
+        """The solver for these rows and coordinates.
+
+        With fewer rows than coordinates `newton` solves by a matrix of the rows.
+        """
+        n_coordinates = len(whitening.component)
+        by_sample = isinstance(rows, RowsWithSample) and rows.can_direct(n_coordinates)
+        if by_sample and self.solver is not Solver.BLOCK:
+            return sampled.climb
+        sizes = np.diff(whitening.starts).astype(np.float64)
+        if self.uses_blocks(len(rows), sizes, whitening.rank):
+            return truncated.climb
+        return newton.climb
+
+    def uses_blocks(self, n_rows: int, sizes: FloatArray, rank: int) -> bool:
+        """Whether diagonal blocks do in place of the whole Newton matrix.
+
+        Parameters
+        ----------
+        n_rows : int
+        sizes : (K,) array
+            Coordinates of each component.
+        rank : int
+            Of the design.
+        """
+        if self.solver is not Solver.AUTO:
+            return self.solver is Solver.BLOCK
+        least = min(cost.dense_work(n_rows, sizes), cost.row_space_work(n_rows, sizes))
+        by_blocks = cost.blocks_work(n_rows, sizes, rank)
+        return bool(least > cost.LITTLE_WORK and self.blocks_pay * by_blocks < least)
+
+    def numbers(
+        self,
+        n_rows: int,
+        rank: int,
+        n_components: int,
+        n_threads: int,
+        *,
+        lasts: bool,
+        observed: bool,
+    ) -> float:
+        """Numbers in memory of the solver that this chooses for a design of such a size.
+
+        ``lasts`` and ``observed`` are as in `cost.dense_numbers`.
+        """
+        m = n_components * rank
+        if self.uses_blocks(n_rows, np.full(n_components, float(rank)), rank):
+            by_blocks = cost.blocks_numbers(n_rows, rank, n_components, n_threads)
+            later = cost.later_dense_numbers(n_rows, m) if self.solver is Solver.AUTO else 0.0
+            return max(by_blocks, later)
+        if m > n_rows and not (observed and m <= cost.MAX_OBSERVED):
+            points = cost.ROW_SPACE_POINTS + (cost.ROW_SPACE_POINTS_BEFORE if lasts else 0.0)
+            whitened_rows = 2 * m * n_rows  # perhaps weighted
+            return points * cost.row_space_numbers(n_rows, rank, n_components) + whitened_rows
+        return cost.dense_numbers(n_rows, m, n_threads, lasts=lasts, observed=observed)
