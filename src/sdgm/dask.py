@@ -93,7 +93,7 @@ class DaskMixin:
         reason = None
         if self._is_precomputed():
             reason = "kernel='precomputed' has as many columns as rows"
-        elif not options.merge_rows:
+        elif not options.preparation.merge_rows:
             reason = f"preset={str(self.preset)!r} learns from all rows at once"
         elif not isinstance(self.init, str):
             reason = "an array for init has a start for every row"

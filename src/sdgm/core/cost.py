@@ -1,8 +1,8 @@
 """What the parts of Newton's method cost: multiplications, and numbers in memory.
 
-All choices between ways to the same result are made by these counts: which solver (`solvers.select`),
-how the curvature is summed (`objective.pairwise`), whether a fit has enough memory
-(`estimators.memory_estimate`). `sizes` are the coordinates of each component, (K,).
+All choices between ways to the same result are made by these counts: which solver
+(`solvers.select`), how the curvature is summed (`objective.pairwise`), whether a fit has enough
+memory. `sizes` are the coordinates of each component, (K,).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_OBSERVED = 1000
 
 # Numbers that are alive at once where most of them are, compared with measured peaks in
 # ``tests/estimators/test_footprint.py``. A point has the curvature and its factor, two matrices.
-# While the next point is computed there are a sum so far and a part of it, and from the second pass
-# on the three matrices of the pass before, with its shrinkage. These are smaller where a pass prunes
-# coordinates, which it does unless components have more weights than coordinates.
+# While the next point is computed there are a sum so far and a part of it, and from the second
+# pass on the three matrices of the pass before, with its shrinkage. These are smaller where a pass
+# prunes coordinates, which it does unless components have more weights than coordinates.
 DENSE_COPIES, DENSE_COPIES_BEFORE = 5, 3
 # the same for the missing information, and its difference from the curvature
 MISSING_COPIES = 3

@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import laplace_covariance
+from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import Reference
 from sdgm.core.solvers.precision import FactorizationError

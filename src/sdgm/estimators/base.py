@@ -22,9 +22,19 @@ from sdgm.core.inference.initialization import (
     initial_responsibilities,
     initial_state,
 )
-from sdgm.core.inference.learning import Result, class_shares, uses_blocks
-from sdgm.core.inference.presets import Options, Preset, Solver, preset_options, with_ridge_prior
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.presets import PRESETS, Preset
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import (
+    for_sample,
+    limited,
+    with_few_weights,
+    with_ridge_prior,
+    with_solver,
+)
 from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import class_weights
+from sdgm.core.solvers.select import Solver
 from sdgm.estimators.automatic import Candidate
 from sdgm.estimators.elimination import keep_to_budget
 from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
@@ -69,7 +79,8 @@ from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import learning_threads, sharing_threads
 
-# as in `Options`, where frequencies are learned: they keep more weights than labels do
+# weights per component with which the final phase begins where frequencies are learned: they keep
+# more weights than labels do
 FEW_WEIGHTS = 48
 
 
@@ -168,7 +179,7 @@ class BaseSDGM(
                 return journaled_learn(
                     rows,
                     columns.design.Rt,
-                    start,
+                    problem.options.begun(start),
                     problem.options,
                     progress,
                     keep_states=keep_states,
@@ -197,9 +208,7 @@ class BaseSDGM(
         self, sample: Sample, classes: np.ndarray[Any, Any], data: Any = None, context: Any = None
     ) -> None:
         """Learn from distinct rows with frequencies of the classes, settings as they are."""
-        options = self._options()
-        if options.few_weights:  # zero with a ridge prior, and the paper's way
-            options = replace(options, few_weights=FEW_WEIGHTS)
+        options = with_few_weights(self._options(), FEW_WEIGHTS)
         self.chosen_, self.candidates_ = {}, []
         self.classes_, self.n_features_in_ = classes, sample.X.shape[1]
         n_components = components_per_class(self._setting("n_components"), classes)
@@ -219,7 +228,7 @@ class BaseSDGM(
 
     # --- from the user's table to a problem ---
 
-    def _options(self) -> Options:
+    def _options(self) -> Recipe:
         """The preset with the user's prior and limits."""
         prior = choice("prior", self.prior, Prior)
         positive_integer("n_init", self.n_init)
@@ -232,18 +241,19 @@ class BaseSDGM(
         boolean("record_states", self.record_states)
         if self.standardize is not None:
             boolean("standardize", self.standardize)
-        options = preset_options(choice("preset", self.preset, Preset))
-        solver = choice("solver", self.solver, Solver)
-        options = replace(options, solver=solver, is_rough=self._is_sample_fit)
+        recipe = PRESETS[choice("preset", self.preset, Preset)]
+        recipe = with_solver(recipe, choice("solver", self.solver, Solver))
+        if self._is_sample_fit:
+            recipe = for_sample(recipe)
         if prior is Prior.RIDGE:
-            options = with_ridge_prior(options, float(self.alpha))
+            recipe = with_ridge_prior(recipe, float(self.alpha))
         if self.max_iter is not None:
-            options = replace(options, max_iter=positive_integer("max_iter", self.max_iter))
+            recipe = limited(recipe, max_iter=positive_integer("max_iter", self.max_iter))
         if self.tol is not None:
-            options = replace(options, tol=positive_number("tol", self.tol))
-        return options
+            recipe = limited(recipe, tol=positive_number("tol", self.tol))
+        return recipe
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, options: Recipe) -> Problem:
         """Check the data, merge repeated rows and standardise."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_labels(y)
@@ -272,7 +282,7 @@ class BaseSDGM(
             )
         else:
             init = checked_responsibilities(self.init, codes, n_components, used, len(X))
-        if options.merge_rows and not self._is_precomputed():
+        if options.preparation.merge_rows and not self._is_precomputed():
             if not isinstance(init, Start):
                 init = merged_means(init, s, inverse)
             rows, codes, s = merged[:, :-1], merged_codes, merged_s
@@ -287,10 +297,10 @@ class BaseSDGM(
             )
         return Problem(X, first, rows, codes, s, n_components, options, init)
 
-    def _set_scaler(self, X: FloatArray, s: FloatArray, options: Options) -> None:
+    def _set_scaler(self, X: FloatArray, s: FloatArray, options: Recipe) -> None:
         """Remember mean and inverse deviation of the inputs, or zero and one."""
         D = X.shape[1]
-        wanted = options.standardize if self.standardize is None else self.standardize
+        wanted = options.preparation.standardize if self.standardize is None else self.standardize
         if self.warm_start and hasattr(self, "_center"):
             if len(self._center) != D:
                 raise ValueError(
@@ -346,9 +356,9 @@ class BaseSDGM(
             return initial_state(
                 len(scale),
                 problem.n_components,
-                class_shares(problem.y, problem.s, options),
-                alpha=options.alpha_start,
-                pinned=options.pinned,
+                options.class_shares(class_weights(problem.y, problem.s)),
+                alpha=options.preparation.alpha,
+                pinned=options.preparation.pinned,
             )
         return replace(
             previous,
@@ -373,7 +383,7 @@ class BaseSDGM(
             )
         state = replace(self._state, column=self._previous_columns(problem, columns))
         state = state.keep_weights(state.column >= 0)
-        if not problem.options.learn_alpha:
+        if not problem.options.learns_alpha:
             state = replace(state, alpha=np.full(state.n_weights, float(self.alpha)))
         # nothing to go on from: all was pruned, or none of the relevance vectors is here
         return state if state.n_weights else None
@@ -418,7 +428,7 @@ class BaseSDGM(
         """Refuse to learn with so many columns of this rank, if that cannot fit."""
         K, options = int(problem.n_components.sum()), problem.options
 
-        def need(options: Options) -> float:
+        def need(options: Recipe) -> float:
             size = largest_matrix(replace(problem, options=options), rank)
             n_threads = sharing_threads(len(problem.y), size)
             return learning_bytes(
@@ -434,14 +444,14 @@ class BaseSDGM(
         n_bytes, available = need(options), available_memory()
         if n_bytes > available:
             remedies = self._smaller(problem)
-            by_blocks = need(replace(options, solver=Solver.BLOCK))
+            by_blocks = need(with_solver(options, Solver.BLOCK))
             if "solver" in self.get_params() and by_blocks < min(n_bytes, available):
                 remedies.append("solver='block'")
             what = f"Learning {K} components x {n_columns} columns of rank {rank}"
             require_memory(n_bytes, what, remedies)
         n_weights = n_free(K, options) * n_columns
         # all of them stay, and to choose among them their covariance is needed
-        if self.max_weights is not None and not options.learn_alpha:
+        if self.max_weights is not None and not options.learns_alpha:
             what = f"The covariance of {n_weights} weights"
             require_memory(covariance_bytes(n_weights), what, self._smaller(problem))
 
@@ -466,5 +476,6 @@ def largest_matrix(problem: Problem, rank: int) -> int:
     With blocks there is one matrix per component.
     """
     K = int(problem.n_components.sum())
-    blocks = uses_blocks(len(problem.y), np.full(K, float(rank)), rank, problem.options)
+    solver = problem.options.method.find_mode.solver
+    blocks = solver.uses_blocks(len(problem.y), np.full(K, float(rank)), rank)
     return rank if blocks else K * rank

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference.presets import Options, Preset
+from sdgm.core.inference.presets import Preset
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import with_shared_columns
 from sdgm.core.model.design import Design, kernel_design, matrix_design
 from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.selection.reference import Reference
@@ -219,9 +220,10 @@ class KernelSDGMClassifier(BaseSDGM):
         self.checkpoint = checkpoint
         self.solver = solver
 
-    def _options(self) -> Options:
+    def _options(self) -> Recipe:
         boolean("shared_vectors", self.shared_vectors)
-        return replace(super()._options(), share_columns=bool(self.shared_vectors))
+        recipe = super()._options()
+        return with_shared_columns(recipe) if self.shared_vectors else recipe
 
     gamma_: float
     relevance_: IntArray
@@ -245,7 +247,7 @@ class KernelSDGMClassifier(BaseSDGM):
             if self._is_precomputed()
             else self._kernel_columns(problem)
         )
-        if problem.options.scale_columns:
+        if problem.options.preparation.scale_columns:
             design = design.scaled(problem.s)
         return Columns(design, basis, points)
 
@@ -261,7 +263,7 @@ class KernelSDGMClassifier(BaseSDGM):
         )
         # rows of different class may be equal, and are then next to each other
         new = np.ones(len(X), dtype=bool)
-        if problem.options.merge_rows:
+        if problem.options.preparation.merge_rows:
             new[1:] = (X[1:] != X[:-1]).any(axis=1)
         candidates, user_rows = X[new], problem.first_user_row[new]
         with np.errstate(over="ignore", invalid="ignore"):

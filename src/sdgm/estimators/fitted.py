@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import IntArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import Result, laplace_covariance
+from sdgm.core.inference.evidence import laplace_covariance
+from sdgm.core.inference.learning import Result
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.elimination import keeps_covariance

@@ -30,8 +30,8 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.atomic import replacing
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.learning import Result, learn
-from sdgm.core.inference.presets import Options
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
@@ -80,7 +80,7 @@ class Journal:
         rows: RowSource,
         Rt: FloatArray,
         state: State,
-        options: Options,
+        options: Recipe,
         callback: Callable[[Record], bool | None] | None,
         keep_states: bool,
     ) -> Result:
@@ -90,7 +90,7 @@ class Journal:
             return replayed(self.finished[self.n_runs - 1])
         earlier = self.current.records if self.current is not None else []
         if self.current is not None:
-            state = self.current.state
+            state, rows = self.current.state, rows.without_initial_r()
         records = list(earlier)
         last: Record | None = None
 
@@ -106,7 +106,7 @@ class Journal:
             return callback(record) if callback is not None else None
 
         try:
-            result = learn(rows, Rt, state, options, written, keep_states=True, earlier=earlier)
+            result = options.learn(rows, Rt, state, written, earlier, keep_states=True)
         except FactorizationError:  # whoever learns may know what else to do
             self.finished.append(Result(state, [], Stop.NUMERICAL))
             self.try_to_write()
@@ -291,7 +291,7 @@ def journaled_learn(
     rows: RowSource,
     Rt: FloatArray,
     state: State,
-    options: Options,
+    options: Recipe,
     callback: Callable[[Record], bool | None] | None = None,
     *,
     keep_states: bool = False,
@@ -299,7 +299,7 @@ def journaled_learn(
     """`learn`, or what the journal knows of it."""
     journal = _current.get()
     if journal is None:
-        return learn(rows, Rt, state, options, callback, keep_states=keep_states)
+        return options.learn(rows, Rt, state, callback, keep_states=keep_states)
     return journal.learn(rows, Rt, state, options, callback, keep_states)
 
 

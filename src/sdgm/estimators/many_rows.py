@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import sharing_out
-from sdgm.core.inference.presets import Options
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import Record, Stop
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
@@ -74,7 +74,7 @@ class ManyRowsMixin:
         """An unfitted estimator of the same kind that takes arrays."""
         return clone(self)
 
-    def _has_many_rows(self, X: Any, options: Options) -> bool:
+    def _has_many_rows(self, X: Any, options: Recipe) -> bool:
         """Whether a sample decides what the model looks like."""
         shape = getattr(X, "shape", None)
         if shape is None:
@@ -83,13 +83,13 @@ class ManyRowsMixin:
             len(shape) > 0
             and shape[0] > LARGE_ROWS
             and not self._is_sample_fit
-            and options.merge_rows
+            and options.preparation.merge_rows
             and isinstance(self.init, str)
             and not self._is_precomputed()
             and not self._goes_on()
         )
 
-    def _fit_many_rows(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Self:
+    def _fit_many_rows(self, X: Any, y: Any, sample_weight: Any, options: Recipe) -> Self:
         """Fit to a table in memory or on disk."""
         if is_on_disk(X):
             check_table(X)
@@ -127,7 +127,7 @@ class ManyRowsMixin:
             raise ValueError(f"X has {X.shape[1]} columns and {len(names)} names for them.")
         self.feature_names_in_ = np.asarray(names, dtype=object)
 
-    def _fit_table(self, table: Any, options: Options) -> Self:
+    def _fit_table(self, table: Any, options: Recipe) -> Self:
         """Fit to rows with inputs in place of Z; ``classes_`` and ``n_features_in_`` are set."""
         if len(self.classes_) < 2:
             raise ValueError(
@@ -171,7 +171,7 @@ class ManyRowsMixin:
     def _polish(
         self,
         table: Any,
-        options: Options,
+        options: Recipe,
         sample: BlockedRows | None = None,
         *,
         few: BlockedRows | None = None,
@@ -179,7 +179,7 @@ class ManyRowsMixin:
     ) -> None:
         """Go on learning on all rows, near the model of this sample of them."""
         state, survivors = self._state, np.unique(self._state.column[self._state.column > 0])
-        candidates = self._candidate_basis() if options.learn_alpha else None
+        candidates = self._candidate_basis() if options.learns_alpha else None
         if candidates is None or self.max_weights is not None:
             # numbered as the columns of the basis, the constant being zero
             state = replace(state, column=np.searchsorted(survivors, state.column, side="right"))

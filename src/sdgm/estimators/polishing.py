@@ -17,8 +17,11 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows, RowSource
-from sdgm.core.inference.learning import Result, laplace_covariance, shares
-from sdgm.core.inference.presets import Options
+from sdgm.core.inference.evidence import laplace_covariance
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.mode import STEPS_TO_MODE
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.features import Monomials
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
@@ -127,12 +130,17 @@ class AllRows:
         cls,
         table: Any,
         columns: ModelColumns,
-        options: Options,
+        options: Recipe,
         sample: BlockedRows | None = None,
     ) -> AllRows:
         """With the norms by a pass over the rows."""
         norm = root_mean_squares(mapped(table, columns))
-        return cls(table, columns, norm if options.scale_columns else np.ones_like(norm), sample)
+        return cls(
+            table,
+            columns,
+            norm if options.preparation.scale_columns else np.ones_like(norm),
+            sample,
+        )
 
     def seen_by(self, state: State) -> tuple[RowSource, FloatArray, State]:
         """Rows, Rt and the state, with the columns that the state uses and the constant."""
@@ -147,13 +155,14 @@ class AllRows:
     def learn(
         self,
         state: State,
-        options: Options,
+        options: Recipe,
         callback: Callable[[Record], bool | None] | None = None,
     ) -> Result:
         """`learn` with all rows."""
         used = np.unique(np.concatenate([[0], state.column]))
-        result = journaled_learn(*self.seen_by(state), options, callback)
-        if result.stop is Stop.INTERRUPTED and not options.learn_alpha:
+        rows, Rt, seen = self.seen_by(state)
+        result = journaled_learn(rows, Rt, options.begun(seen), options, callback)
+        if result.stop is Stop.INTERRUPTED and not options.learns_alpha:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
         end = replace(result.state, column=used[result.state.column])
         return replace(result, state=end)
@@ -165,7 +174,7 @@ class AllRows:
         except FactorizationError:
             return None
 
-    def with_columns_back(self, state: State, options: Options) -> State:
+    def with_columns_back(self, state: State, options: Recipe) -> State:
         """The state with weights that would each add to the evidence, noise hardly among them."""
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
@@ -182,7 +191,7 @@ class AllRows:
         if len(k) == 0:
             return state
         # a weak prior: those that share their work with others will be larger than by themselves
-        alpha = np.concatenate([state.alpha, np.full(len(k), options.alpha_start)])
+        alpha = np.concatenate([state.alpha, np.full(len(k), options.preparation.alpha)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
         order = np.lexsort((column, component))
@@ -230,7 +239,7 @@ def polished(
     table: Any,
     columns: ModelColumns,
     state: State,
-    options: Options,
+    options: Recipe,
     callback: Callable[[Record], bool | None] | None,
     *,
     admissions: int,
@@ -248,7 +257,7 @@ def polished(
         All that may be used; the state counts them from one, the constant being zero.
     state : State
         What the sample led to, in the user's units.
-    options : Options
+    options : Recipe
     callback : callable, optional
     admissions : int
         Times that columns may come back which the state does not use.
@@ -266,14 +275,13 @@ def polished(
         few = standing_for(total, few)
     rows = AllRows.of(table, columns, options, sample)
     scale = rows.norm[state.column]
-    class_share = shares(total, options)
+    class_share = options.class_shares(total)
     state = with_shares(class_share, state)
     state = replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
     # the weights at their mode, while the precisions stay as they are
-    to_mode = replace(options, learn_alpha=False, max_iter=1, leave_saddles=True)
     in_few_steps = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
-    if in_few_steps:  # as far as these and the passes below take them
-        to_mode = replace(to_mode, many_steps=FEW_STEPS)
+    # as far as few steps and the passes below take them
+    to_mode = one_climb(options, FEW_STEPS if in_few_steps else STEPS_TO_MODE)
 
     def is_near(some: BlockedRows | None, state: State) -> bool:
         return some is not None and is_near_enough(len(table), some, state, columns.n_columns)
@@ -296,9 +304,11 @@ def polished(
             break
         state = larger
     most = passes_for(len(table), state, is_last=is_last)
-    passes = replace(options, max_iter=min(options.max_iter, most))
+    passes = limited(options, max_iter=min(options.method.max_iter, most))
     if not is_last:
-        passes = replace(passes, max_newton=min(options.max_newton, MIDDLE_NEWTON))
+        find_mode = passes.method.find_mode
+        steps = min(find_mode.max_steps, MIDDLE_NEWTON)
+        passes = with_finder(passes, replace(find_mode, max_steps=steps))
     result = rows.learn(state, passes, callback)
     if result.stop is Stop.MAX_ITER and is_last:
         result = replace(result, state=climbed(result.state, otherwise=result.state))

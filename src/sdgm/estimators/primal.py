@@ -205,7 +205,7 @@ class SDGMClassifier(BaseSDGM):
                 f"{np.abs(problem.X).max():.3g}); use standardize=True."
             )
         design = feature_design(Phi)
-        if problem.options.scale_columns:
+        if problem.options.preparation.scale_columns:
             design = design.scaled(problem.s)
         return Columns(design, basis, problem.X)
 

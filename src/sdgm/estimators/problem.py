@@ -7,7 +7,7 @@ from typing import Any
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.inference.initialization import Start
-from sdgm.core.inference.presets import Options
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.design import Design
 from sdgm.estimators.sample import Sample
 
@@ -30,7 +30,7 @@ class Problem:
         Standardised rows, class indices or frequencies of the classes, and weights; repeated rows
         merged where the preset says so.
     n_components : (C,) array
-    options : Options
+    options : Recipe
     init : Start or (N, K) array
     """
 
@@ -40,7 +40,7 @@ class Problem:
     y: LabelArray
     s: FloatArray
     n_components: IntArray
-    options: Options
+    options: Recipe
     init: Start | FloatArray
 
     @property

@@ -107,8 +107,8 @@ class OpenSettingsMixin:
         values = [getattr(self, name) for name in self._fixed_settings]
         wanted = any(self._chooses(name) for name in self._fixed_settings)
         possible = (
-            problem.options.learn_alpha
-            and problem.options.merge_rows
+            problem.options.learns_alpha
+            and problem.options.preparation.merge_rows
             and self.standardize is not False
             and isinstance(self.init, str)
             and not self._is_precomputed()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import laplace_covariance
+from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten

@@ -6,7 +6,6 @@ them one by one once they are few. The `Shared` forms have one alpha per column 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.evidence import updated_alpha
 from sdgm.core.inference.mode import Mode
-from sdgm.core.inference.phases import Phase
+from sdgm.core.inference.phases import FewColumns, FewWeights
 from sdgm.core.model.state import State
 
 # quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
@@ -54,10 +53,6 @@ class AlphaStep(NamedTuple):
         return self.before[self.keep], self.alpha[self.keep]
 
 
-# of the state before, the weights at the mode, gamma, the mode, and the rank of the design
-AlphaUpdate = Callable[[State, FloatArray, FloatArray, Mode, int], AlphaStep]
-
-
 @dataclass(frozen=True)
 class Bounds:
     """A weight whose alpha is above the cap is zero; no alpha is below the floor."""
@@ -93,13 +88,13 @@ class TwoPhase:
     Attributes
     ----------
     bounds : Bounds
-    final_phase : Phase
+    final_phase : FewWeights
     min_evidence : float
         Log evidence that a weight must add to stay in the final phase.
     """
 
     bounds: Bounds
-    final_phase: Phase
+    final_phase: FewWeights
     min_evidence: float
 
     def __call__(
@@ -139,7 +134,7 @@ class SharedTwoPhase:
     """
 
     bounds: Bounds
-    final_phase: Phase
+    final_phase: FewColumns
     min_evidence: float
 
     def __call__(
@@ -154,6 +149,9 @@ class SharedTwoPhase:
         least = int(evidence.argmin())
         remove = (group == least) & (evidence[least] < self.min_evidence)
         return self.bounds.step(state.alpha, alpha, remove)  # others may stand in: one at a time
+
+
+AlphaUpdate = MacKay | TwoPhase | SharedMacKay | SharedTwoPhase
 
 
 # --- one weight ---

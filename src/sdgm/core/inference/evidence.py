@@ -6,8 +6,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.precision import Precision
+from sdgm.core.data.rows import RowSource
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import derivatives_of_rows, mixture_at
+from sdgm.core.objective.whitening import Whitening, whiten
+from sdgm.core.solvers.precision import Precision, robust_precision_cholesky
 
 
 def well_determined(whitening: Whitening, precision: Precision) -> FloatArray:
@@ -70,3 +73,11 @@ def weight_covariance(whitening: Whitening, cholesky: FloatArray) -> FloatArray:
             Q_all[weights, coords] = np.eye(coords.stop - coords.start) if Q is None else Q
         V = Q_all @ (V - np.eye(len(V))) @ Q_all.T + np.eye(len(Q_all))
     return V * whitening.prior_std * whitening.prior_std[:, None]
+
+
+def laplace_covariance(rows: RowSource, Rt: FloatArray, state: State) -> FloatArray:
+    """Posterior covariance Lambda of the weights of a state (Eq. 16): (n_active, n_active)."""
+    whitening = whiten(Rt, state)
+    mixture = mixture_at(whitening, whitening.to_theta(state.w), state)
+    curvature = derivatives_of_rows(rows, mixture, None, whitening).curvature
+    return weight_covariance(whitening, robust_precision_cholesky(curvature))

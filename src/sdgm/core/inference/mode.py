@@ -9,16 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.phases import Phase
 from sdgm.core.model.state import State
-from sdgm.core.objective.derivatives import Mixture, fit_of_rows, mean_change_of_r
+from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r, mixture_at
 from sdgm.core.objective.whitening import Whitening
 from sdgm.core.solvers.points import NewtonPoint, Target
-from sdgm.core.solvers.select import SolverChoice
+from sdgm.core.solvers.select import AUTOMATIC, SolverChoice
 
 # Newton steps where w is to reach its mode; it takes five to ten
 STEPS_TO_MODE = 50
@@ -71,7 +69,7 @@ class EM:
     r_tol: float
     max_steps: int
     tol: float
-    solver: SolverChoice = SolverChoice()
+    solver: SolverChoice = AUTOMATIC
     forms_missing_information = False
 
     def __call__(self, rows: RowSource, whitening: Whitening, state: State) -> Mode:
@@ -115,7 +113,7 @@ class EMGradient:
     tol: float
     to_mode: Phase
     steps_to_mode: int = STEPS_TO_MODE
-    solver: SolverChoice = SolverChoice()
+    solver: SolverChoice = AUTOMATIC
     saddle_free: bool = False
     exact_precision: bool = True
     forms_missing_information = True
@@ -134,9 +132,3 @@ class EMGradient:
         point, steps = climb(rows, whitening, mixture_at(whitening, theta, state), theta, target)
         is_reached = point.gain <= self.tol
         return Mode(point, point.fit.r_sum, steps, is_reached, rows.has_initial_r)
-
-
-def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture:
-    """The model with these whitened weights, and pi of the state."""
-    V = whitening.score_vectors(theta)
-    return Mixture(V, np.log(state.pi), state.component_class)

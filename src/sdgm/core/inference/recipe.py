@@ -9,6 +9,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.fixed_alpha import FixedAlpha, learn_with_fixed_alpha
 from sdgm.core.inference.learning import Method, Result, class_shares, learn
+from sdgm.core.inference.pruning import relative_to_one_component
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
@@ -60,6 +61,12 @@ class Recipe:
     def min_share(self) -> float:
         """Share of its class below which a component counts as empty."""
         return self.method.min_share
+
+    def begun(self, state: State) -> State:
+        """The state to start from: of two components, one does without weights where that ties."""
+        if self.preparation.ties_two and state.n_components == 2:
+            return relative_to_one_component(state)
+        return state
 
     def class_shares(self, totals: FloatArray) -> FloatArray:
         """What pi sums to within each class, given the summed weights of its samples: (C,)."""

@@ -53,9 +53,9 @@ class Settled:
         if not mode.is_reached or mode.has_initial_r:
             return False
         is_approximate = isinstance(mode.point.precision, BlockPrecision)
-        if is_approximate and not self.waits(after):
-            if has_stalled(records, BLOCKS_GAIN * after.n_components):
-                return True
+        may_stall = is_approximate and not self.waits(after)
+        if may_stall and has_stalled(records, BLOCKS_GAIN * after.n_components):
+            return True
         return is_as_large(before, after) and self.is_small(*changed)
 
     def is_small(self, before: FloatArray, after: FloatArray) -> bool:

@@ -8,7 +8,7 @@ from sdgm.core.inference.alpha_updates import MacKay, SharedMacKay, SharedTwoPha
 from sdgm.core.inference.fixed_alpha import FixedAlpha
 from sdgm.core.inference.learning import Method
 from sdgm.core.inference.mode import EM, STEPS_TO_MODE, EMGradient
-from sdgm.core.inference.phases import NEVER, FewColumns, FewWeights, Phase, always
+from sdgm.core.inference.phases import NEVER, FewColumns, FewWeights, always
 from sdgm.core.inference.pruning import EmptyComponentsAndTies
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.stopping import Settled, SettledOrStalled
@@ -54,23 +54,32 @@ def with_finder(recipe: Recipe, find_mode: EM | EMGradient) -> Recipe:
     return replace(recipe, method=replace(recipe.method, find_mode=find_mode))
 
 
-def with_final_phase(recipe: Recipe, final_phase: Phase) -> Recipe:
-    """With the final phase of `fast` as given; other methods have none."""
+def with_few_weights(recipe: Recipe, per_component: int) -> Recipe:
+    """With a final phase of `fast` that begins with so many weights; other methods have none."""
     method = recipe.method
-    if not isinstance(method, Method) or not isinstance(method.update_alpha, TwoPhase):
+    if not isinstance(method, Method) or isinstance(method.update_alpha, MacKay | SharedMacKay):
         return recipe
+    update = method.update_alpha
+    if isinstance(update, TwoPhase):
+        return with_final_phase(recipe, replace(update, final_phase=FewWeights(per_component)))
+    return with_final_phase(recipe, replace(update, final_phase=FewColumns(per_component)))
+
+
+def with_final_phase(recipe: Recipe, update_alpha: TwoPhase | SharedTwoPhase) -> Recipe:
+    """`fast` with another update of alpha, whose final phase all parts take over."""
+    method, final_phase = recipe.method, update_alpha.final_phase
+    assert isinstance(method, Method)
     assert isinstance(method.find_mode, EMGradient)
     assert isinstance(method.prune, EmptyComponentsAndTies)
-    return replace(
-        recipe,
-        method=replace(
-            method,
-            find_mode=replace(method.find_mode, to_mode=final_phase),
-            update_alpha=replace(method.update_alpha, final_phase=final_phase),
-            prune=replace(method.prune, final_phase=final_phase),
-            has_converged=replace(method.has_converged, waits=final_phase),
-        ),
+    waits = always if method.has_converged.waits is always else final_phase
+    changed = replace(
+        method,
+        find_mode=replace(method.find_mode, to_mode=final_phase),
+        update_alpha=update_alpha,
+        prune=replace(method.prune, final_phase=final_phase),
+        has_converged=replace(method.has_converged, waits=waits),
     )
+    return replace(recipe, method=changed)
 
 
 def with_shared_columns(recipe: Recipe) -> Recipe:
@@ -78,19 +87,18 @@ def with_shared_columns(recipe: Recipe) -> Recipe:
 
     Learning then waits until the last columns are judged, whatever the evidence does.
     """
+    waiting = replace(recipe.method.has_converged, waits=always)
+    recipe = replace(recipe, method=replace(recipe.method, has_converged=waiting))
     method = recipe.method
-    if isinstance(method, Method) and isinstance(method.update_alpha, TwoPhase):
-        few = method.update_alpha.final_phase
-        assert isinstance(few, FewWeights)
-        recipe = with_final_phase(recipe, FewColumns(few.per_component))
-        method = recipe.method
-        update = method.update_alpha
-        shared = SharedTwoPhase(update.bounds, update.final_phase, update.min_evidence)
-        method = replace(method, update_alpha=shared)
-    elif isinstance(method, Method) and isinstance(method.update_alpha, MacKay):
-        method = replace(method, update_alpha=SharedMacKay(method.update_alpha.bounds))
-    waiting = replace(method.has_converged, waits=always)
-    return replace(recipe, method=replace(method, has_converged=waiting))
+    if not isinstance(method, Method):
+        return recipe
+    match method.update_alpha:
+        case MacKay(bounds):
+            return replace(recipe, method=replace(method, update_alpha=SharedMacKay(bounds)))
+        case TwoPhase(bounds, few, min_evidence):
+            few_columns = FewColumns(few.per_component)
+            return with_final_phase(recipe, SharedTwoPhase(bounds, few_columns, min_evidence))
+    return recipe
 
 
 def with_ridge_prior(recipe: Recipe, alpha: float) -> Recipe:

@@ -12,6 +12,7 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.model.posterior import row_posterior, scores
+from sdgm.core.model.state import State
 from sdgm.core.objective.pairwise import Pairs, pairs_pay
 from sdgm.core.objective.whitening import Whitening
 
@@ -33,6 +34,12 @@ class Mixture(NamedTuple):
         return Mixture(V, self.log_pi, self.component_class)
 
 
+def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture:
+    """The model with these whitened weights, and pi of the state."""
+    V = whitening.score_vectors(theta)
+    return Mixture(V, np.log(state.pi), state.component_class)
+
+
 @dataclass(slots=True)
 class Fit:
     """How well the model explains the rows.
@@ -42,8 +49,8 @@ class Fit:
     log_likelihood : float
         ``sum s ln P(c_n | x_n)``.
     J : float
-        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (the paper's J); differs from the
-        log likelihood by the entropy of r.
+        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (the paper's J); differs
+        from the log likelihood by the entropy of r.
     r_sum : (K,) array
         ``sum s r``.
     """

@@ -17,11 +17,11 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import updated_pi, weight_covariance
-from sdgm.core.inference.learning import class_shares, learn
-from sdgm.core.inference.presets import MANY_STEPS, Options
 from sdgm.core.inference.pruning import prune_components, relative_to_one_component
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import at_fixed_alpha
 from sdgm.core.model.state import State, Stop
-from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
+from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, mixture_at
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky
 
@@ -65,7 +65,7 @@ def eliminate(
     rows: Rows,
     Rt: FloatArray,
     state: State,
-    options: Options,
+    recipe: Recipe,
     *,
     min_weights: int = 0,
     step: int | None = None,
@@ -84,7 +84,7 @@ def eliminate(
         Transposed right factor of the design ``Phi = Z R``.
     state : State
         Where to start; the first point is this state at its mode.
-    options : Options
+    recipe : Recipe
         Of these, whether pi carries the class prior and when a component counts as empty.
     min_weights : int
         End of the path, or below where the last step takes several.
@@ -96,21 +96,21 @@ def eliminate(
     ------
     point : Point
     """
-    rows, options = rows.without_initial_r(), settling(options)
-    point = at_mode(rows, Rt, state, 0.0, options)
+    rows, recipe = rows.without_initial_r(), settling(recipe)
+    point = at_mode(rows, Rt, state, 0.0, recipe)
     yield point
     while (n := point.state.n_weights) > min_weights:
-        state = prune_components(point.state, options.min_share)
+        state = prune_components(point.state, recipe.min_share)
         state = relative_to_one_component(state)
         if state.n_weights < n:
-            point = settled(rows, Rt, state, 0.0, options)
+            point = settled(rows, Rt, state, 0.0, recipe)
         else:
             n_removed = min(step or max(int(SHARE * n), 1), n - min_weights)
-            point = next_point(rows, Rt, state, options, n_removed)
+            point = next_point(rows, Rt, state, recipe, n_removed)
         yield point
 
 
-def next_point(rows: Rows, Rt: FloatArray, state: State, options: Options, n_removed: int) -> Point:
+def next_point(rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, n_removed: int) -> Point:
     """The point after a state at its mode: fewer weights, and the others moved."""
     V = mode_covariance(rows, Rt, state)
     costs = removal_costs(state.w, V)
@@ -118,41 +118,30 @@ def next_point(rows: Rows, Rt: FloatArray, state: State, options: Options, n_rem
         choices = [cheapest(state.w, V, n_removed)]
     else:
         choices = [np.array([i]) for i in np.argsort(costs, kind="stable")[:TRIED]]
-    points = (settled(rows, Rt, *without(state, V, which), options) for which in choices)
+    points = (settled(rows, Rt, *without(state, V, which), recipe) for which in choices)
     return max(points, key=lambda point: point.log_posterior)
 
 
-def settling(options: Options) -> Options:
-    """The options that bring w to its mode and pi to its fixed point, alpha held."""
-    return replace(
-        options,
-        learn_alpha=False,
-        few_weights=0,
-        max_iter=MAX_PASSES,
-        tol=PI_TOL,
-        alpha_tol=0.0,
-        em_gradient=True,
-        max_em=1,
-        max_newton=MANY_STEPS,
-        newton_tol=MODE_TOL,
-    )
+def settling(recipe: Recipe) -> Recipe:
+    """That brings w to its mode and pi to its fixed point, alpha held."""
+    return at_fixed_alpha(recipe, max_iter=MAX_PASSES, tol=MODE_TOL, pi_tol=PI_TOL)
 
 
-def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, options: Options) -> Point:
+def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recipe) -> Point:
     """The state at its mode, without components that make no difference."""
     while True:
-        state = prune_components(state, options.min_share)
-        point = at_mode(rows, Rt, state, cost, options)
-        state = prune_components(point.state, options.min_share)
+        state = prune_components(state, recipe.min_share)
+        point = at_mode(rows, Rt, state, cost, recipe)
+        state = prune_components(point.state, recipe.min_share)
         if state.n_weights == point.state.n_weights:
             return replace(point, state=state)
 
 
-def at_mode(rows: Rows, Rt: FloatArray, state: State, cost: float, options: Options) -> Point:
+def at_mode(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recipe) -> Point:
     """The state with w at its mode and pi at its fixed point."""
-    class_share = class_shares(rows.y, rows.s, options)
+    class_share = recipe.class_shares(class_weights(rows.y, rows.s))
     pi = updated_pi(state.pi, state.component_class, class_share)
-    result = learn(rows, Rt, replace(state, pi=pi), options)
+    result = recipe.learn(rows, Rt, replace(state, pi=pi))
     if result.stop is Stop.INTERRUPTED:
         raise KeyboardInterrupt
     last = result.records[-1]
@@ -166,10 +155,9 @@ def mode_covariance(rows: Rows, Rt: FloatArray, state: State) -> FloatArray:
     component of a sample is not known; without mixtures the two are the same.
     """
     whitening = whiten(Rt, state)
-    V = whitening.score_vectors(whitening.to_theta(state.w))
-    mixture = Mixture(V, np.log(state.pi), state.component_class)
-    is_mixture = state.n_components > state.component_class[-1] + 1
-    here = derivatives_of_rows(rows, mixture, None, whitening, missing=bool(is_mixture))
+    mixture = mixture_at(whitening, whitening.to_theta(state.w), state)
+    missing = mixture.has_several_per_class
+    here = derivatives_of_rows(rows, mixture, None, whitening, missing=missing)
     factor = None
     if here.missing is not None:
         # away from a mode the difference need not be positive definite

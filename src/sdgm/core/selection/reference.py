@@ -24,7 +24,8 @@ from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening, whiten
 from sdgm.core.selection.generative import Generative, generative_models
-from sdgm.core.solvers.newton import System, log_posterior, maximize_over_w
+from sdgm.core.solvers.newton import maximize_over_w
+from sdgm.core.solvers.points import NewtonPoint, log_posterior
 from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision
 
 # scales of the kernels on standardised inputs, times one over their number
@@ -210,7 +211,7 @@ def dense_model(name: str, kernel: Kernel, X: FloatArray, y: IntArray, s: FloatA
         component_class=np.arange(n_classes),
     )
     mean_square = max(float((s @ (F * F).sum(axis=1)) / s.sum()), np.finfo(float).tiny)
-    fits: dict[int, tuple[float, State, System, Whitening]] = {}
+    fits: dict[int, tuple[float, State, NewtonPoint, Whitening]] = {}
 
     def evidence(i: int, near: State) -> float:
         alpha = np.where(column > 0, mean_square / VARIANCES[i], CONSTANT_ALPHA)
@@ -233,7 +234,7 @@ def dense_model(name: str, kernel: Kernel, X: FloatArray, y: IntArray, s: FloatA
     return Dense(name, kernel, best, float(s @ loss), -loss, P_c)
 
 
-def posterior_mode(rows: Rows, state: State) -> tuple[State, System, Whitening]:
+def posterior_mode(rows: Rows, state: State) -> tuple[State, NewtonPoint, Whitening]:
     """The most probable weights under a state's precisions, from its weights."""
     whitening = whiten(np.eye(rows.Z.shape[1]), state)
     theta = whitening.to_theta(state.w)
@@ -244,7 +245,7 @@ def posterior_mode(rows: Rows, state: State) -> tuple[State, System, Whitening]:
     return replace(state, w=whitening.to_w(mode.theta)), mode, whitening
 
 
-def latent_covariances(rows: Rows, mode: System, whitening: Whitening) -> FloatArray:
+def latent_covariances(rows: Rows, mode: NewtonPoint, whitening: Whitening) -> FloatArray:
     """Posterior covariance of the latent functions at each row: (N, K, K)."""
     N, K = len(rows), len(whitening.coordinates)
     Gt = whitening.whitened(rows.Z.T)  # (m, N)

@@ -87,13 +87,10 @@ class RowsWithSample:
 
 
 def climb(
-    rows: RowsWithSample,
-    whitening: Whitening,
-    mixture: Mixture,
-    theta: FloatArray,
-    target: Target,
+    rows: RowSource, whitening: Whitening, mixture: Mixture, theta: FloatArray, target: Target
 ) -> tuple[NewtonPoint, int]:
     """Climb to the mode with the information of the sample, however far; also counts steps."""
+    assert isinstance(rows, RowsWithSample)
     return maximize_by_sample(
         rows,
         whitening,

@@ -102,3 +102,6 @@ class SolverChoice:
             whitened_rows = 2 * m * n_rows  # perhaps weighted
             return points * cost.row_space_numbers(n_rows, rank, n_components) + whitened_rows
         return cost.dense_numbers(n_rows, m, n_threads, lasts=lasts, observed=observed)
+
+
+AUTOMATIC = SolverChoice()

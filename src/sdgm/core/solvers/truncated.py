@@ -2,8 +2,9 @@
 
 Directions come from conjugate gradients, whose products with the curvature cost as much as a
 gradient, and which end early: far from the mode a rough direction is as good as an exact one, and
-one that leads far outside the trust radius is worth nothing. The diagonal blocks, which cost as much as dozens of products, are computed once where the climb begins,
-to precondition; and again at its end, for the evidence, if that is elsewhere.
+one that leads far outside the trust radius is worth nothing. The diagonal
+blocks, which cost as much as dozens of products, are computed once where the climb begins, to
+precondition; and again at its end, for the evidence, if that is elsewhere.
 """
 
 from __future__ import annotations
