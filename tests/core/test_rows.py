@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.data import rows as rows_module
-from sdgm.core.data.rows import Rows, block_size, sharing_out
+from sdgm.core.data.rows import Rows, block_size, crew_of
 from sdgm.core.objective.derivatives import derivatives_of_rows, fit_of_rows, mean_change_of_r
 from tests.reference.problems import FORMS, random_problem, random_responsibilities
 
@@ -61,8 +61,9 @@ def test_threads_that_share_the_rows_change_no_sum(N: int, monkeypatch: pytest.M
     alone = rows.total(statistic, width=2)
     assert names == {current_thread().name}
     names.clear()
-    with sharing_out(3):
-        np.testing.assert_array_equal(rows.total(statistic, width=2), alone)
+    with crew_of(3) as crew:
+        shared = rows.shared_by(crew)
+        np.testing.assert_array_equal(shared.total(statistic, width=2), alone)
     assert current_thread().name not in names
     np.testing.assert_allclose(alone, np.exp(rows.Z).sum(axis=0))
     names.clear()

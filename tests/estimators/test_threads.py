@@ -55,9 +55,8 @@ def test_rows_are_shared_where_there_are_many_for_the_matrix() -> None:
     assert sharing_threads(400, 100) == 2
     assert sharing_threads(399, 100) == 1
     for n_rows, work, shared in ((10**4, 1e9, True), (10**4, 1.0, False), (100, 1e9, False)):
-        with learning_threads(n_rows, work, 100):
-            assert (rows_module._crew.get() is not None) == shared
-    assert rows_module._crew.get() is None
+        with learning_threads(n_rows, work, 100) as crew:
+            assert (crew is not None) == shared
 
 
 def test_a_fit_is_the_same_whoever_shares_it(monkeypatch: pytest.MonkeyPatch) -> None:

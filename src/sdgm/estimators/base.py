@@ -175,9 +175,9 @@ class BaseSDGM(
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
             keep_states = self.record_states or context is not None
-            with learning_threads(len(problem.y), work, size):
+            with learning_threads(len(problem.y), work, size) as crew:
                 return journaled_learn(
-                    rows,
+                    rows.shared_by(crew),
                     columns.design.Rt,
                     problem.options.begun(start),
                     problem.options,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
-from sdgm.core.data.rows import sharing_out
+from sdgm.core.data.rows import crew_of
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import Record, Stop
 from sdgm.estimators.fitted import warn_about
@@ -155,8 +155,8 @@ class ManyRowsMixin:
                 middle = BlockedRows.of(drawn.rows(), n_threads=n_threads)
                 own_rows = rows_by_class(middle, len(self.classes_))
                 part = drawn_sample(middle, own_rows, MIDDLE_ROWS // PART, seed + 2)
-                with sharing_out(n_threads):  # the part has one block or two
-                    few = BlockedRows.of(part.rows())
+                with crew_of(n_threads) as crew:  # the part has one block or two
+                    few = BlockedRows.of(part.rows().shared_by(crew))
                     self._polish(middle, options, few=few, is_last=False)
             self._polish(table, options, middle)
         return self

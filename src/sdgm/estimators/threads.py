@@ -9,7 +9,7 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
-from sdgm.core.data.rows import sharing_out
+from sdgm.core.data.rows import Crew, crew_of
 
 # multiply-adds of one pass over the rows from which threads of our own share them out; below,
 # handing out the work takes longer than doing it
@@ -41,8 +41,8 @@ def sharing_threads(n_rows: int, size: int) -> int:
 
 
 @contextmanager
-def learning_threads(n_rows: int, work: float, size: int) -> Iterator[None]:
-    """Threads for passes over rows in memory that take so much work.
+def learning_threads(n_rows: int, work: float, size: int) -> Iterator[Crew | None]:
+    """Threads for passes over rows in memory that take so much work: a crew, or those of BLAS.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def learning_threads(n_rows: int, work: float, size: int) -> Iterator[None]:
     n_threads = sharing_threads(n_rows, size)
     if work < SHARED_WORK or n_threads == 1:
         with blas_threads(work):
-            yield
+            yield None
         return
-    with one_blas_thread(), sharing_out(n_threads):
-        yield
+    with one_blas_thread(), crew_of(n_threads) as crew:
+        yield crew
 
 
 @contextmanager

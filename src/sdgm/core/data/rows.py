@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import islice
 from operator import iadd
-from typing import Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -85,6 +84,8 @@ class Rows:
         Responsibilities to start from; None once the model itself gives them.
     first : int
         Number of the first row, where this is a block.
+    crew : Crew or None
+        Threads that share the work of a block.
     """
 
     Z: FloatArray
@@ -92,6 +93,7 @@ class Rows:
     s: FloatArray
     r0: FloatArray | None = None
     first: int = 0
+    crew: Crew | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -114,12 +116,17 @@ class Rows:
         """``a`` times the root of s along its last axis."""
         return a if self.is_unweighted else a * np.sqrt(self.s)
 
+    def shared_by(self, crew: Crew | None) -> Rows:
+        """The same rows, with threads that share the work of sums over them."""
+        return replace(self, crew=crew)
+
     def blocks(self, size: int) -> Iterator[Rows]:
         """Blocks of ``size`` rows, in order."""
         for first in range(0, len(self), size):
             rows = slice(first, first + size)
             r0 = None if self.r0 is None else self.r0[rows]
-            yield Rows(self.Z[rows], self.y[rows], self.s[rows], r0, self.first + first)
+            block = Rows(self.Z[rows], self.y[rows], self.s[rows], r0, self.first + first)
+            yield block if self.crew is None else block.shared_by(self.crew)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
@@ -146,31 +153,21 @@ def block_size(width: int) -> int:
     return min(1 << (n_rows.bit_length() - 1), CANONICAL_ROWS)
 
 
-class Crew:
-    """Threads that share the work of blocks in memory, as long as they are there."""
+class Crew(NamedTuple):
+    """Threads that share the work of blocks in memory; the sums stay the same."""
 
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.pool: ThreadPoolExecutor | None = None
-
-
-_crew: ContextVar[Crew | None] = ContextVar("crew", default=None)
+    pool: ThreadPoolExecutor
+    n_threads: int
 
 
 @contextmanager
-def sharing_out(n_threads: int) -> Iterator[None]:
-    """Within, so many threads share the work of a block in memory; the sums stay the same."""
+def crew_of(n_threads: int) -> Iterator[Crew | None]:
+    """A crew, to be handed to rows with `Rows.shared_by`; none for one thread."""
     if n_threads == 1:
-        yield
+        yield None
         return
-    crew = Crew(n_threads)
-    token = _crew.set(crew)
-    try:
-        with ThreadPoolExecutor(n_threads) as crew.pool:
-            yield
-    finally:
-        crew.pool = None  # copies of this context may outlive it
-        _crew.reset(token)
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield Crew(pool, n_threads)
 
 
 def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
@@ -184,10 +181,9 @@ def block_total(block: Rows, statistic: Callable[[Rows], S], width: int) -> S:
 
     n_parts = -(-len(block) // size)
     shares = block.blocks(-(-n_parts // SHARES) * size)
-    crew = _crew.get()
-    if crew is None or crew.pool is None:
+    if block.crew is None:
         return reduce(iadd, map(of_share, shares))
-    return reduce(iadd, in_order(crew.pool, of_share, shares, crew.n_threads))
+    return reduce(iadd, in_order(block.crew.pool, of_share, shares, block.crew.n_threads))
 
 
 def in_order(
