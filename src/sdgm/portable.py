@@ -17,7 +17,7 @@ from sdgm.core.features import Monomials
 from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.estimators.parameters import Predictive
 from sdgm.tables.inputs import Input, Number, feature_names
 

@@ -12,7 +12,7 @@ from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.persistence.errors import Unsound
 from sdgm.persistence.schema import INTEGER, Spec

@@ -15,7 +15,8 @@ from sdgm.core.features import Monomials, monomials
 from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.state import State
-from sdgm.estimators.kernel_columns import KernelBasis, spread_candidates
+from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.estimators.kernel_columns import spread_candidates
 from sdgm.estimators.parameters import components_per_class
 
 CandidateBasis = Monomials | KernelBasis

@@ -39,7 +39,7 @@ from sdgm.core.features import SQUARED_NORM, Monomials
 from sdgm.core.gaussians import gaussian_from_weights
 from sdgm.core.state import State
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.kernel_columns import KernelBasis
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
 from sdgm.report.states import StateModel, candidate_basis, component_identities, state_model
 from sdgm.report.view import discriminant_view
