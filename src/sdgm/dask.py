@@ -28,10 +28,11 @@ from sdgm._dask_rows import DaskRows, parts_of, rows_on_workers
 from sdgm._dask_totals import GROUP_ROWS
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
 from sdgm.estimators.large import LARGE_ROWS, Picked
 from sdgm.estimators.parameters import check_labels, class_factors
-from sdgm.estimators.prediction import require_covariance
+from sdgm.estimators.training import Training
 
 
 class DaskMixin:
@@ -39,6 +40,8 @@ class DaskMixin:
 
     classes_: np.ndarray[Any, Any]
     mixture_weights_: FloatArray
+    model_: FittedModel
+    training_: Training
     n_features_in_: int
     class_weight: Any
     preset: Any
@@ -49,7 +52,7 @@ class DaskMixin:
     _fit_table: Any
     _goes_on: Any
     _is_precomputed: Any
-    _take_over: Any
+    _forget: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -76,17 +79,15 @@ class DaskMixin:
         if self.class_weight is not None:
             factors = class_factors(self.class_weight, classes, weights)
         rows = rows_on_workers(X, y, s, classes, factors)
-        vars(self).pop("weights_path_", None)
         vars(self).pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         if not is_large:
             return self._fit_here(rows, classes)
-        self.classes_, self.n_features_in_ = classes, int(X.shape[1])
-        self.chosen_: dict[str, Any] = {}
-        self.candidates_: list[Any] = []
-        with keeping_journal(self.checkpoint, lambda: mark_of(self, rows)):
-            return self._fit_table(rows, options)
+        self._forget()
+        self.n_features_in_ = int(X.shape[1])
+        with keeping_journal(self.checkpoint, lambda: mark_of(self, rows, classes)):
+            return self._fit_table(rows, classes, options)
 
     def _check_sums_suffice(self, options: Any) -> None:
         """Refuse settings that need all rows at once."""
@@ -111,9 +112,8 @@ class DaskMixin:
         local = self.to_local() if self._goes_on() else self._unfitted_local()
         local.set_params(class_weight=None)
         local.fit(every.X, classes[every.y], every.s)
-        own = {*self.get_params(), "feature_names_in_"}
-        vars(self).update({k: v for k, v in vars(local).items() if k not in own})
-        self._take_over(self, every.number)
+        self.n_features_in_ = local.n_features_in_
+        self.model_, self.training_ = local.model_.at_rows(every.number), local.training_
         return self
 
     def _unfitted_local(self) -> Any:
@@ -121,8 +121,12 @@ class DaskMixin:
 
     def to_local(self) -> Any:
         """The same fitted model as an estimator for arrays, to save, export or predict with."""
+        check_is_fitted(self)
         local = self._unfitted_local()
-        vars(local).update(vars(self))
+        local.model_, local.training_ = self.model_, self.training_
+        local.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            local.feature_names_in_ = self.feature_names_in_
         return local
 
     def predict(self, X: Any) -> Any:
@@ -150,7 +154,7 @@ class DaskMixin:
         With ``return_std``, two of them: means and standard deviations, (n_samples, n_classes).
         """
         check_is_fitted(self)
-        require_covariance(self)
+        self.model_.require_covariance()
         if not return_std:
             return self._matrix(X, "predict_proba_averaged", lambda: len(self.classes_))
         both = self._matrix(X, "_averaged", lambda: 2 * len(self.classes_))
@@ -217,10 +221,10 @@ def weights_by_label(y: Any, s: Any) -> tuple[np.ndarray[Any, Any], FloatArray]:
     return classes[weights > 0.0], weights[weights > 0.0]
 
 
-def mark_of(estimator: Any, rows: DaskRows) -> str:
+def mark_of(estimator: Any, rows: DaskRows, classes: np.ndarray[Any, Any]) -> str:
     """A mark of the settings and of the first rows of every block, wherever they are kept."""
     digests = rows.total(digest_of_block, 1)
-    return fingerprint(estimator, np.frombuffer(digests, dtype=np.uint8), estimator.classes_, None)
+    return fingerprint(estimator, np.frombuffer(digests, dtype=np.uint8), classes, None)
 
 
 def digest_of_block(block: Rows) -> bytes:

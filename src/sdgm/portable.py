@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import Monomials
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import CallableKernel
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis
 from sdgm.estimators.parameters import Predictive
 from sdgm.tables.inputs import Input, Number, feature_names
 

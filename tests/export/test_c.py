@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris, make_moons
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.model.features import monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c import CSource, to_c
 from sdgm.portable import PortableModel, portable
 from sdgm.tables.inputs import Category, Number

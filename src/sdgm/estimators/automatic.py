@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import laplace_covariance
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import Reference
 from sdgm.core.solvers.precision import FactorizationError
@@ -219,16 +220,12 @@ def preference(candidate: Candidate) -> tuple[bool, float, float]:
     return not faithful, size, candidate.divergence
 
 
-def honest_covariance(model: Any, X: FloatArray, y: IntArray, s: FloatArray) -> FloatArray | None:
+def honest_covariance(
+    model: FittedModel, X: FloatArray, y: IntArray, s: FloatArray
+) -> FloatArray | None:
     """Posterior covariance of the model's weights given the labels, each row counted once."""
-    state = model._state
-    Phi = model._basis.transform(model._standardized(X))
-    Z = np.asfortranarray(np.column_stack([np.ones(len(X)), Phi]))
-    columns = np.unique(np.concatenate([[0], state.column]))
-    position = np.searchsorted(columns, state.column)
+    Z = model.columns(X)
     try:
-        return laplace_covariance(
-            Rows(Z, y, s), np.eye(Z.shape[1]), replace(state, column=position)
-        )
+        return laplace_covariance(Rows(Z, y, s), np.eye(Z.shape[1]), model.state)
     except FactorizationError:
         return None

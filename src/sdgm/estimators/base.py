@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import (
     Start,
@@ -32,12 +32,19 @@ from sdgm.core.inference.variations import (
     with_ridge_prior,
     with_solver,
 )
+from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.solvers.select import Solver
 from sdgm.estimators.automatic import Candidate
-from sdgm.estimators.elimination import keep_to_budget
-from sdgm.estimators.fitted import FittedAttributesMixin, final_evidence, warn_about
+from sdgm.estimators.elimination import within_budget
+from sdgm.estimators.fitted import (
+    final_evidence,
+    fitted_model,
+    learned_covariance,
+    training_of,
+    warn_about,
+)
 from sdgm.estimators.footprint import covariance_bytes, learning_bytes, n_free
 from sdgm.estimators.journal import (
     current_journal,
@@ -52,6 +59,7 @@ from sdgm.estimators.parameters import (
     Predictive,
     Prior,
     boolean,
+    check_classes,
     check_labels,
     checked_responsibilities,
     checked_sample_weight,
@@ -62,7 +70,7 @@ from sdgm.estimators.parameters import (
     positive_number,
     whole_number,
 )
-from sdgm.estimators.prediction import PredictionMixin
+from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import (
     center_and_inverse_scale,
     merged_means,
@@ -78,6 +86,7 @@ from sdgm.estimators.progress import (
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import learning_threads, sharing_threads
+from sdgm.estimators.training import Training
 
 # weights per component with which the final phase begins where frequencies are learned: they keep
 # more weights than labels do
@@ -87,7 +96,6 @@ FEW_WEIGHTS = 48
 class BaseSDGM(
     OpenSettingsMixin,
     ManyRowsMixin,
-    FittedAttributesMixin,
     CallbackSupportMixin,
     ClassifierMixin,
     PredictionMixin,
@@ -115,6 +123,24 @@ class BaseSDGM(
     checkpoint: Any
     solver: str
 
+    training_: Training
+    history_: list[Record] = attribute_of("training_.history")
+    n_iter_: int = attribute_of("training_.n_iter")
+    converged_: bool = attribute_of("training_.converged")
+    stop_reason_: str = attribute_of("training_.stop_reason")
+    log_evidence_: float = attribute_of("training_.log_evidence")
+    start_log_evidences_: FloatArray = attribute_of("training_.start_log_evidences")
+    n_initial_weights_: int = attribute_of("training_.n_initial_weights")
+    chosen_: dict[str, Any] = attribute_of("training_.chosen")
+    candidates_: list[Candidate] = attribute_of("training_.candidates")
+
+    @property
+    def weights_path_(self) -> dict[str, Any]:
+        """The way to ``max_weights``, if there was a limit."""
+        if self.training_.weights_path is None:
+            raise AttributeError("weights_path_ is there only after a fit with max_weights.")
+        return self.training_.weights_path
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the classifier from labelled rows.
@@ -134,9 +160,7 @@ class BaseSDGM(
         with keeping_journal(self.checkpoint, lambda: fingerprint(self, X, y, sample_weight)):
             options = self._options()
             if not self._goes_on():
-                self.chosen_: dict[str, Any] = {}
-                self.candidates_: list[Candidate] = []
-            self.__dict__.pop("weights_path_", None)
+                self._forget()
             if self._has_many_rows(X, options):
                 return self._fit_many_rows(X, y, sample_weight, options)
             problem = self._prepare(all_in_memory(X), y, sample_weight, options)
@@ -147,6 +171,12 @@ class BaseSDGM(
                 return self._fit_automatically(reference, problem, X, y, sample_weight)
             self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
             return self
+
+    def _forget(self) -> None:
+        """Begin as if there had been no fit."""
+        for name in "model_", "training_":
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _learn(self, problem: Problem, data: dict[str, Any], context: Any = None) -> None:
         """Learn with the settings as they are.
@@ -170,7 +200,7 @@ class BaseSDGM(
         def learn_from(seed: int) -> Result:
             def attributes(record: Record) -> dict[str, Any]:
                 assert record.state is not None
-                return self._model_attributes(problem, columns, record.state)
+                return {"model_": fitted_model(problem, columns, record.state)}
 
             rows = self._rows(problem, columns, seed, continued=previous is not None)
             progress = Progress(self.verbose, context, self, attributes, data)
@@ -188,15 +218,26 @@ class BaseSDGM(
         parallel = context is None and current_journal() is None
         results = self._run(learn_from, parallel=parallel)
         best = max(results, key=final_evidence)
-        self.__dict__.update(self._model_attributes(problem, columns, best.state))
-        self.__dict__.update(self._learning_attributes(problem, columns, results, best))
-        self.n_initial_weights_ = start.n_weights
-        self._learned_reference = False
+        model = fitted_model(problem, columns, best.state)
+        covariance = learned_covariance(problem, columns, best.state)
+        self.model_ = replace(model, covariance=covariance)
+        self.training_ = training_of(
+            results,
+            best,
+            columns,
+            n_initial_weights=start.n_weights,
+            settings=self._model_key(columns.basis),
+            record_states=self.record_states,
+            earlier=getattr(self, "training_", None),
+        )
         if self.verbose:
             print_end(best)
         interrupted = any(result.stop is Stop.INTERRUPTED for result in results)
         if self.max_weights is not None and not interrupted:
-            keep_to_budget(self, self.max_weights, problem.sample, problem.sample)
+            sample = problem.sample
+            self.model_, self.training_ = within_budget(
+                self.model_, self.training_, self.max_weights, self._options(), sample, sample
+            )
         if is_own_task:
             context.call_on_fit_task_end(estimator=self, **data)
         if interrupted:
@@ -209,15 +250,18 @@ class BaseSDGM(
     ) -> None:
         """Learn from distinct rows with frequencies of the classes, settings as they are."""
         options = with_few_weights(self._options(), FEW_WEIGHTS)
-        self.chosen_, self.candidates_ = {}, []
-        self.classes_, self.n_features_in_ = classes, sample.X.shape[1]
+        self._forget()
+        self.n_features_in_ = sample.X.shape[1]
         n_components = components_per_class(self._setting("n_components"), classes)
         n_components = np.minimum(n_components, (sample.y > 0.0).sum(axis=0))
-        self._set_scaler(sample.X, sample.s, options)
+        scaler = self._scaler(sample.X, sample.s, options)
+        X = scaler.standardized(sample.X)
         problem = Problem(
+            classes,
+            scaler.reaching(X),
             sample.X,
             np.arange(len(sample.X)),
-            self._standardized(sample.X),
+            X,
             sample.y,
             sample.s,
             n_components,
@@ -260,13 +304,9 @@ class BaseSDGM(
         s = checked_sample_weight(sample_weight, X)
         s *= class_factors(self.class_weight, y, s)
         used = np.flatnonzero(s > 0)
-        self.classes_, codes = np.unique(y[used], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; "
-                "a classifier needs samples of at least two."
-            )
-        n_components = components_per_class(self._setting("n_components"), self.classes_)
+        classes, codes = np.unique(y[used], return_inverse=True)
+        check_classes(classes)
+        n_components = components_per_class(self._setting("n_components"), classes)
         if self._is_precomputed():  # a table that is large itself
             self._require_columns(len(used), X.shape[1])
         rows, s = X[used], s[used]
@@ -278,7 +318,7 @@ class BaseSDGM(
         if isinstance(self.init, str):
             init = choice("init", self.init, Start)
             n_components = reduced_to_samples(
-                n_components, merged_codes, self.classes_, warn=not is_open(self.n_components)
+                n_components, merged_codes, classes, warn=not is_open(self.n_components)
             )
         else:
             init = checked_responsibilities(self.init, codes, n_components, used, len(X))
@@ -288,30 +328,32 @@ class BaseSDGM(
             rows, codes, s = merged[:, :-1], merged_codes, merged_s
         else:
             first = used
-        self._set_scaler(rows, s, options)
-        rows = self._standardized(rows)
+        scaler = self._scaler(rows, s, options)
+        rows = scaler.standardized(rows)
         if not np.abs(rows).max() < LARGEST_INPUT:
             raise ValueError(
                 f"the inputs are too large, up to {np.abs(rows).max():.3g}: their squares would "
                 f"overflow; {self._smaller_inputs}."
             )
-        return Problem(X, first, rows, codes, s, n_components, options, init)
+        return Problem(
+            classes, scaler.reaching(rows), X, first, rows, codes, s, n_components, options, init
+        )
 
-    def _set_scaler(self, X: FloatArray, s: FloatArray, options: Recipe) -> None:
-        """Remember mean and inverse deviation of the inputs, or zero and one."""
+    def _scaler(self, X: FloatArray, s: FloatArray, options: Recipe) -> Scaler:
+        """Mean and inverse deviation of the inputs, or zero and one; those of the last fit."""
         D = X.shape[1]
-        wanted = options.preparation.standardize if self.standardize is None else self.standardize
-        if self.warm_start and hasattr(self, "_center"):
-            if len(self._center) != D:
+        if self._goes_on():
+            scaler = self.model_.scaler
+            if len(scaler.center) != D:
                 raise ValueError(
-                    f"warm_start cannot go on from {len(self._center)} features to {D}; "
+                    f"warm_start cannot go on from {len(scaler.center)} features to {D}; "
                     "set warm_start=False."
                 )
-            return
+            return replace(scaler, reach=np.inf)
+        wanted = options.preparation.standardize if self.standardize is None else self.standardize
         if wanted and not self._is_precomputed():
-            self._center, self._inverse_scale = center_and_inverse_scale(X, s)
-        else:
-            self._center, self._inverse_scale = np.zeros(D), np.ones(D)
+            return Scaler(*center_and_inverse_scale(X, s))
+        return Scaler.identity(D)
 
     def _run(self, learn_from: Callable[[int], Result], *, parallel: bool) -> list[Result]:
         """One result per start, or up to the one that was interrupted."""
@@ -370,19 +412,18 @@ class BaseSDGM(
         """The state of the last fit, in the columns of this one, if it is to be gone on from."""
         if not self._goes_on():
             return None
-        classes, columns_key = self._state_key
-        if not np.array_equal(classes, self.classes_):
+        model, settings = self.model_, self.training_.settings
+        if not np.array_equal(model.classes, problem.classes):
             raise ValueError(
-                f"warm_start cannot go on from classes {classes.tolist()} to "
-                f"{self.classes_.tolist()}; set warm_start=False."
+                f"warm_start cannot go on from classes {model.classes.tolist()} to "
+                f"{problem.classes.tolist()}; set warm_start=False."
             )
-        if columns_key != self._model_key():
+        if settings != self._model_key(columns.basis):
             raise ValueError(
-                f"warm_start cannot go on from {columns_key} to {self._model_key()}; "
+                f"warm_start cannot go on from {settings} to {self._model_key(columns.basis)}; "
                 "set warm_start=False."
             )
-        state = replace(self._state, column=self._previous_columns(problem, columns))
-        state = state.keep_weights(state.column >= 0)
+        state = model.among(columns.basis)
         if not problem.options.learns_alpha:
             state = replace(state, alpha=np.full(state.n_weights, float(self.alpha)))
         # nothing to go on from: all was pruned, or none of the relevance vectors is here
@@ -394,20 +435,16 @@ class BaseSDGM(
     def _make_columns(self, problem: Problem) -> Columns:
         """The candidate columns of this form."""
 
-    def _model_key(self) -> str:
-        """Words for what must stay the same to go on from a fit."""
+    def _model_key(self, basis: Any) -> str:
+        """Words for what must stay the same to go on from a fit with columns of such a basis."""
         return (
-            f"{self._columns_key()}, n_components={self._setting('n_components')!r}, "
+            f"{self._columns_key(basis)}, n_components={self._setting('n_components')!r}, "
             f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
         )
 
     @abstractmethod
-    def _columns_key(self) -> str:
+    def _columns_key(self, basis: Any) -> str:
         """Words for what the columns are."""
-
-    @abstractmethod
-    def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
-        """Where the columns of the last fit's weights are now, -1 where they are gone."""
 
     @abstractmethod
     def _require_columns(self, n_rows: int, n_inputs: int) -> None:

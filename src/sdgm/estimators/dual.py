@@ -13,14 +13,16 @@ from sdgm.core.inference.presets import Preset
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.variations import with_shared_columns
 from sdgm.core.model.design import Design, kernel_design, matrix_design
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.selection.reference import Reference
 from sdgm.estimators.automatic import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.footprint import explicit_bytes, factor_bytes, gram_bytes
-from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis, spread_candidates
+from sdgm.estimators.kernel_columns import spread_candidates
 from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import boolean, positive_number
+from sdgm.estimators.prediction import attribute_of
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 
 # settings that are compared before the first of them can be chosen
@@ -225,15 +227,15 @@ class KernelSDGMClassifier(BaseSDGM):
         recipe = super()._options()
         return with_shared_columns(recipe) if self.shared_vectors else recipe
 
-    gamma_: float
-    relevance_: IntArray
-    relevance_vectors_: Any  # an array, or None for precomputed kernels
+    gamma_: float = attribute_of("model_.basis.gamma")
+    relevance_: IntArray = attribute_of("model_.basis.user_rows")
+    relevance_vectors_: Any = attribute_of("model_.basis.user_vectors")
 
-    def _columns_key(self) -> str:
+    def _columns_key(self, basis: Any) -> str:
         kernel = self._setting("kernel")
         name = getattr(kernel, "__name__", kernel)
         return (
-            f"kernel={name!r} with gamma={getattr(self, 'gamma_', None)}, degree={self.degree!r}, "
+            f"kernel={name!r} with gamma={basis.gamma}, degree={self.degree!r}, "
             f"coef0={self.coef0!r}"
         )
 
@@ -258,9 +260,8 @@ class KernelSDGMClassifier(BaseSDGM):
             raise ValueError(
                 f"kernel must be one of {known}, 'precomputed' or a callable, got {chosen!r}."
             )
-        kernel = make_kernel(
-            chosen, gamma=self._gamma(problem), degree=self.degree, coef0=self.coef0
-        )
+        gamma = self._gamma(problem)
+        kernel = make_kernel(chosen, gamma=gamma, degree=self.degree, coef0=self.coef0)
         # rows of different class may be equal, and are then next to each other
         new = np.ones(len(X), dtype=bool)
         if problem.options.preparation.merge_rows:
@@ -284,9 +285,10 @@ class KernelSDGMClassifier(BaseSDGM):
         if not largest < LARGEST_VALUE:
             raise ValueError(
                 f"kernel values are too large (largest input {np.abs(X).max():.3g}, gamma "
-                f"{self.gamma_:.3g}); use standardize=True or a smaller gamma."
+                f"{gamma:.3g}); use standardize=True or a smaller gamma."
             )
-        return design, KernelBasis(kernel, candidates, user_rows), X
+        user_vectors = problem.X_user[user_rows]
+        return design, KernelBasis(kernel, candidates, user_rows, user_vectors, gamma), X
 
     def _require_columns(self, n_rows: int, n_inputs: int) -> None:
         chosen = self._setting("kernel")
@@ -342,12 +344,11 @@ class KernelSDGMClassifier(BaseSDGM):
                 "square matrix of kernel values between the training rows."
             )
         used = problem.first_user_row
-        self.gamma_ = np.nan
         design = matrix_design(problem.X[:, used])
         return design, PrecomputedBasis(used), design.Z
 
     def _gamma(self, problem: Problem) -> float:
-        """The number that gamma stands for, remembered as ``gamma_``."""
+        """The number that gamma stands for."""
         gamma = self._setting("gamma")
         if gamma is None:
             gamma = 1.0 if self.preset == Preset.PAPER else "scale"
@@ -362,44 +363,13 @@ class KernelSDGMClassifier(BaseSDGM):
             total = float((share @ (X - share @ X) ** 2).sum())
             # inputs without variance, or with one that underflows, have no scale
             gamma = 1.0 / total if total > np.finfo(float).tiny else 1.0
-        self.gamma_ = positive_number("gamma", gamma)
-        return self.gamma_
+        return positive_number("gamma", gamma)
 
     def _continues(self, problem: Problem) -> bool:
         if not self._goes_on() or self._is_precomputed():
             return self._goes_on()
         rows = {row.tobytes() for row in problem.X}
-        return any(vector.tobytes() in rows for vector in self._basis.vectors)
-
-    def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
-        basis = columns.basis
-        if isinstance(basis, PrecomputedBasis):
-            index = {row: h + 1 for h, row in enumerate(basis.user_rows.tolist())}
-            previous = self.relevance_.tolist()
-        else:
-            index = {row.tobytes(): h + 1 for h, row in enumerate(basis.vectors)}
-            previous = [row.tobytes() for row in self._basis.vectors]
-        # columns of the last fit, counted among the survivors
-        survivors = np.unique(self._state.column[self._state.column > 0])
-        now = dict(zip(survivors.tolist(), (index.get(key, -1) for key in previous), strict=True))
-        now[0] = 0
-        return np.array([now[h] for h in self._state.column.tolist()], dtype=np.intp)
-
-    def _form_attributes(
-        self, problem: Problem, columns: Columns, survivors: IntArray
-    ) -> dict[str, Any]:
-        rows = columns.basis.take(survivors).user_rows
-        vectors = None if self._is_precomputed() else problem.X_user[rows]
-        return {"relevance_": rows, "relevance_vectors_": vectors}
-
-    def _kept_attributes(self, kept: IntArray) -> dict[str, Any]:
-        return {
-            "_basis": self._basis.take(kept + 1),
-            "relevance_": self.relevance_[kept],
-            "relevance_vectors_": (
-                None if self.relevance_vectors_ is None else self.relevance_vectors_[kept]
-            ),
-        }
+        return any(vector in rows for vector in self.model_.basis.column_keys())
 
     _replicates: ClassVar[float] = 32.0
     _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "kernel": "poly", "gamma": None}
@@ -436,6 +406,3 @@ class KernelSDGMClassifier(BaseSDGM):
         kind = "rbf" if kernel == KernelName.RBF else "quadratic"
         best = reference.best(kind)
         return getattr(best.kernel, "gamma", "scale") if best is not None else "scale"
-
-    def _take_over(self, model: Any, user_rows: IntArray) -> None:
-        self.relevance_ = user_rows[model.relevance_]

@@ -1,113 +1,79 @@
-"""From the learned state to fitted attributes."""
+"""From what learning led to, in the units of the design, to values in the user's units."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sdgm._typing import IntArray
+from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.learning import Result
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.elimination import keeps_covariance
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import FIT_FRAMES
+from sdgm.estimators.training import Training
 from sdgm.exceptions import NumericalTroubleWarning
 
-# inputs this many times further out than any training row are moved in: their scores would
-# overflow, and nothing is known out there
-FAR_AWAY = 1e30
+
+def fitted_model(problem: Problem, columns: Columns, state: State) -> FittedModel:
+    """The model of a state of learning, without the covariance of its weights."""
+    return FittedModel.from_candidates(
+        problem.classes, problem.scaler, columns.basis, in_user_units(state, columns)
+    )
 
 
-class FittedAttributesMixin:
-    """What a fit leaves behind."""
+def in_user_units(state: State, columns: Columns) -> State:
+    """The state with weights of columns that were not divided by their norms."""
+    scale = columns.design.scale[state.column]
+    return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
 
-    classes_: np.ndarray[Any, Any]
-    record_states: bool
 
-    @abstractmethod
-    def _model_key(self) -> str: ...
+def learned_covariance(problem: Problem, columns: Columns, state: State) -> FloatArray | None:
+    """Posterior covariance of the weights in the user's units; None if there are too many."""
+    if keeps_covariance(state.n_weights):
+        rows, scale = Rows(columns.design.Z, problem.y, problem.s), columns.design.scale
+        own = scale[state.column]
+        with suppress(FactorizationError, FloatingPointError), np.errstate(over="raise"):
+            return laplace_covariance(rows, columns.design.Rt, state) / own / own[:, None]
+    return None
 
-    def _model_attributes(self, problem: Problem, columns: Columns, state: State) -> dict[str, Any]:
-        """All that prediction needs."""
-        survivors = np.unique(state.column[state.column > 0])
-        w = state.w / columns.design.scale[state.column]
-        return {
-            **self._weight_attributes(replace(state, w=w)),
-            "_basis": columns.basis.take(survivors),
-            "_reach": FAR_AWAY * max(1.0, float(np.abs(problem.X).max())),
-            "covariance_": None,
-            **self._form_attributes(problem, columns, survivors),
-        }
 
-    def _weight_attributes(self, state: State) -> dict[str, Any]:
-        """The weights and the mixture of a state, in the user's units."""
-        survivors = np.unique(np.concatenate([[0], state.column]))
-        position = state.component, np.searchsorted(survivors, state.column)
-        dense = np.zeros((state.n_components, len(survivors)))
-        dense[position] = state.w
-        active = np.zeros(dense.shape, dtype=bool)
-        active[position] = True
-        return {
-            "coef_": dense[:, 1:],
-            "intercept_": dense[:, 0],
-            "mixture_weights_": state.pi,
-            "component_class_": state.component_class,
-            "n_components_": np.bincount(state.component_class, minlength=len(self.classes_)),
-            "n_active_weights_": state.n_weights,
-            "_active": active,
-        }
-
-    @abstractmethod
-    def _form_attributes(
-        self, problem: Problem, columns: Columns, survivors: IntArray
-    ) -> dict[str, Any]:
-        """What users of this form want to see of the surviving columns."""
-
-    @abstractmethod
-    def _kept_attributes(self, kept: IntArray) -> dict[str, Any]:
-        """The same, and the basis, when only these of the surviving columns are left."""
-
-    def _learning_attributes(
-        self, problem: Problem, columns: Columns, results: list[Result], best: Result
-    ) -> dict[str, Any]:
-        """The posterior of the weights, and how they were learned."""
-
-        def in_user_units(state: State) -> State:
-            scale = columns.design.scale[state.column]
-            return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
-
-        state, scale = best.state, columns.design.scale[best.state.column]
-        covariance = None
-        if keeps_covariance(state.n_weights):
-            rows = Rows(columns.design.Z, problem.y, problem.s)
-            with suppress(FactorizationError, FloatingPointError), np.errstate(over="raise"):
-                scaled = laplace_covariance(rows, columns.design.Rt, state)
-                covariance = scaled / scale / scale[:, None]
-        return {
-            "covariance_": covariance,
-            "log_evidence_": final_evidence(best),
-            "start_log_evidences_": np.array([final_evidence(result) for result in results]),
-            "n_iter_": len(best.records),
-            "converged_": best.stop in (Stop.CONVERGED, Stop.EMPTY),
-            "stop_reason_": best.stop.value,
-            "history_": [
-                replace(record, state=in_user_units(record.state))
-                if self.record_states and record.state is not None
-                else replace(record, state=None)
-                for record in best.records
-            ],
-            "_state": in_user_units(state),
-            "_state_key": (self.classes_, self._model_key()),
-        }
+def training_of(
+    results: list[Result],
+    best: Result,
+    columns: Columns,
+    *,
+    n_initial_weights: int,
+    settings: str,
+    record_states: bool,
+    earlier: Training | None,
+) -> Training:
+    """How the best of several starts was learned; settings may have been chosen by a fit before."""
+    history = [
+        replace(record, state=in_user_units(record.state, columns))
+        if record_states and record.state is not None
+        else replace(record, state=None)
+        for record in best.records
+    ]
+    return Training(
+        history=history,
+        log_evidence=final_evidence(best),
+        start_log_evidences=np.array([final_evidence(result) for result in results]),
+        n_initial_weights=n_initial_weights,
+        converged=best.stop in (Stop.CONVERGED, Stop.EMPTY),
+        stop_reason=best.stop.value,
+        settings=settings,
+        chosen={} if earlier is None else earlier.chosen,
+        candidates=[] if earlier is None else earlier.candidates,
+    )
 
 
 def final_evidence(result: Result) -> float:

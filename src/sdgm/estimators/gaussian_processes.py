@@ -27,6 +27,7 @@ from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import (
     Predictive,
     boolean,
+    check_classes,
     check_labels,
     choice,
     components_per_class,
@@ -139,11 +140,7 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; "
-                "a classifier needs samples of at least two."
-            )
+        check_classes(self.classes_)
         n_components = components_per_class(self.n_components, self.classes_)
         self.n_components_ = reduced_to_samples(n_components, codes, self.classes_, warn=True)
         K, N = int(self.n_components_.sum()), len(X)

@@ -318,7 +318,7 @@ def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
         mark.update(f"{name}={words_for(value)}".encode())
     if estimator._goes_on():  # another start is another fit
         for name in ARRAYS:
-            mark.update(np.ascontiguousarray(getattr(estimator._state, name)).tobytes())
+            mark.update(np.ascontiguousarray(getattr(estimator.model_.state, name)).tobytes())
     for table in X, y, sample_weight:
         if table is None:
             continue

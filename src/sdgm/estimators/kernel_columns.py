@@ -1,8 +1,6 @@
-"""Columns of the dual form: kernels at training rows, and which rows can have one."""
+"""Which training rows can become relevance vectors."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,47 +18,6 @@ MIN_CANDIDATES = 100
 MANY_CANDIDATES = 8_192
 MAX_VECTORS = 256
 SPREAD_TOLERANCE = 1e-2
-
-
-@dataclass(frozen=True)
-class KernelBasis:
-    """Columns ``k(., z)``; column 0 of the candidates, the constant, is kept outside.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    vectors : (n, D) array
-        Standardised z of each column.
-    user_rows : (n,) array
-        Training row of each column.
-    """
-
-    kernel: Kernel
-    vectors: FloatArray
-    user_rows: IntArray
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Kernel values at standardised rows: (N, n)."""
-        return self.kernel.gram(X, self.vectors)
-
-    def take(self, columns: IntArray) -> KernelBasis:
-        """These columns of the candidates, counted with the constant."""
-        return KernelBasis(self.kernel, self.vectors[columns - 1], self.user_rows[columns - 1])
-
-
-@dataclass(frozen=True)
-class PrecomputedBasis:
-    """Columns of kernel values that the user hands in."""
-
-    user_rows: IntArray
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Kernel values of the relevance vectors: (N, n)."""
-        return X[:, self.user_rows]
-
-    def take(self, columns: IntArray) -> PrecomputedBasis:
-        """These columns of the candidates, counted with the constant."""
-        return PrecomputedBasis(self.user_rows[columns - 1])
 
 
 def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:

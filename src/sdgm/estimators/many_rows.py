@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import crew_of
+from sdgm.core.inference.learning import Result
 from sdgm.core.inference.recipe import Recipe
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record, Stop
 from sdgm.estimators.fitted import warn_about
 from sdgm.estimators.large import (
@@ -28,13 +30,15 @@ from sdgm.estimators.large import (
     weights_of_labels,
 )
 from sdgm.estimators.parameters import (
+    check_classes,
     check_labels,
     checked_sample_weight,
     class_factors,
 )
-from sdgm.estimators.polishing import ModelColumns, Polished, polished
+from sdgm.estimators.polishing import ModelColumns, polished
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.threads import in_threads
+from sdgm.estimators.training import Training
 
 # times that columns may come back which the first sample had removed, and which the second had
 ADMISSIONS, LAST_ADMISSIONS = 2, 1
@@ -45,27 +49,17 @@ PART = 4
 class ManyRowsMixin:
     """Structure from a sample, weights from all rows."""
 
-    classes_: np.ndarray[Any, Any]
     n_features_in_: int
     class_weight: Any
     verbose: int
     max_weights: int | None
     record_states: bool
     init: Any
-    get_params: Any
-    _state: Any
+    model_: FittedModel
+    training_: Training
     _goes_on: Any
     _is_precomputed: Any
     _seeds: Any
-    _take_over: Any
-    _weight_attributes: Any
-    _kept_attributes: Any
-    _center: FloatArray
-    _inverse_scale: FloatArray
-    _reach: float
-    _basis: Any
-    history_: list[Record]
-    n_iter_: int
 
     # set for the fit to a sample, which may be large when there are many rare classes
     _is_sample_fit = False
@@ -109,13 +103,13 @@ class ManyRowsMixin:
             labels, number = np.unique(y, return_inverse=True)
             factors = class_factors(self.class_weight, labels, weights_of_labels(number, s))
             s *= np.broadcast_to(factors, len(labels))[number]
-        self.classes_ = np.unique(y if sample_weight is None else y[s > 0.0])
+        classes = np.unique(y if sample_weight is None else y[s > 0.0])
         # labels that no row of positive weight has count for nothing, as any class
-        codes = np.searchsorted(self.classes_, y).astype(np.int32)
-        np.minimum(codes, len(self.classes_) - 1, out=codes)
+        codes = np.searchsorted(classes, y).astype(np.int32)
+        np.minimum(codes, len(classes) - 1, out=codes)
         with in_threads() as n_threads:
             table = blocked_table(X, codes, s, n_threads=n_threads)
-        return self._fit_table(table, options)
+        return self._fit_table(table, classes, options)
 
     def _set_names(self, X: Any) -> None:
         """Names of the inputs, where a table that is read in parts has them."""
@@ -127,46 +121,35 @@ class ManyRowsMixin:
             raise ValueError(f"X has {X.shape[1]} columns and {len(names)} names for them.")
         self.feature_names_in_ = np.asarray(names, dtype=object)
 
-    def _fit_table(self, table: Any, options: Recipe) -> Self:
-        """Fit to rows with inputs in place of Z; ``classes_`` and ``n_features_in_`` are set."""
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; "
-                "a classifier needs samples of at least two."
-            )
+    def _fit_table(self, table: Any, classes: np.ndarray[Any, Any], options: Recipe) -> Self:
+        """Fit to rows with inputs in place of Z; ``n_features_in_`` is set."""
+        check_classes(classes)
         seed = self._seeds()[0]
         with in_threads():
-            class_rows = rows_by_class(table, len(self.classes_))
-            picked = drawn_sample(table, class_rows, self._sample_rows(len(table)), seed)
+            class_rows = rows_by_class(table, len(classes))
+            n_rows = self._sample_rows(len(table), len(classes))
+            picked = drawn_sample(table, class_rows, n_rows, seed)
         model = self._unfitted_local()
         model.set_params(class_weight=None, warm_start=False, random_state=seed)
         model._is_sample_fit = True
         try:
-            model.fit(picked.X, self.classes_[picked.y], picked.s)
-        except KeyboardInterrupt:
-            if hasattr(model, "coef_"):
-                self._take_sample_model(model, picked.number)
-            raise
-        self._take_sample_model(model, picked.number)
+            model.fit(picked.X, classes[picked.y], picked.s)
+        finally:
+            if hasattr(model, "training_"):  # also what an interrupt left
+                self.model_ = model.model_.at_rows(picked.number)
+                self.training_ = model.training_
         with in_threads() as n_threads:
             middle = None
             if len(table) > 2 * MIDDLE_ROWS:
                 drawn = drawn_sample(table, class_rows, MIDDLE_ROWS, seed + 1)
                 middle = BlockedRows.of(drawn.rows(), n_threads=n_threads)
-                own_rows = rows_by_class(middle, len(self.classes_))
+                own_rows = rows_by_class(middle, len(classes))
                 part = drawn_sample(middle, own_rows, MIDDLE_ROWS // PART, seed + 2)
                 with crew_of(n_threads) as crew:  # the part has one block or two
                     few = BlockedRows.of(part.rows().shared_by(crew))
                     self._polish(middle, options, few=few, is_last=False)
             self._polish(table, options, middle)
         return self
-
-    def _take_sample_model(self, model: Any, user_rows: IntArray) -> None:
-        """The fitted attributes of the model of a sample, which are these rows."""
-        own = {"classes_", "n_features_in_", "feature_names_in_", "_is_sample_fit"}
-        own |= set(self.get_params())
-        vars(self).update({k: v for k, v in vars(model).items() if k not in own})
-        self._take_over(self, user_rows)
 
     def _polish(
         self,
@@ -178,16 +161,10 @@ class ManyRowsMixin:
         is_last: bool = True,
     ) -> None:
         """Go on learning on all rows, near the model of this sample of them."""
-        state, survivors = self._state, np.unique(self._state.column[self._state.column > 0])
-        candidates = self._candidate_basis() if options.learns_alpha else None
-        if candidates is None or self.max_weights is not None:
-            # numbered as the columns of the basis, the constant being zero
-            state = replace(state, column=np.searchsorted(survivors, state.column, side="right"))
-            candidates = None
-        basis = self._basis if candidates is None else candidates
-        n_columns = 1 + len(survivors if candidates is None else candidates)
-        admissions = 0
-        if candidates is not None:
+        model, admissions = self.model_, 0
+        candidates = self._candidate_basis()
+        if candidates is not None and options.learns_alpha and self.max_weights is None:
+            model = replace(model, basis=candidates, state=model.among(candidates))
             admissions = ADMISSIONS if sample is None else LAST_ADMISSIONS
 
         def show(record: Record) -> None:
@@ -196,8 +173,8 @@ class ManyRowsMixin:
 
         end = polished(
             table,
-            ModelColumns(self._center, self._inverse_scale, self._reach, basis, n_columns),
-            state,
+            ModelColumns(model.scaler, model.basis),
+            model.state,
             options,
             show,
             admissions=admissions,
@@ -205,47 +182,37 @@ class ManyRowsMixin:
             few=few,
             is_last=is_last,
         )
-        if candidates is None:
-            number = np.concatenate([[0], survivors])
-            end = replace(end, state=replace(end.state, column=number[end.state.column]))
-        else:
-            self._basis, survivors = candidates, np.arange(1, 1 + len(candidates))
-            self._take_over(self, np.empty(0, dtype=np.intp))
-        self._take_polished(end, survivors)
+        self.model_ = model.with_weights(end.state, end.covariance)
+        self.training_ = continued(self.training_, end.result)
         if end.result.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         if end.result.stop is Stop.NUMERICAL:
             warn_about(end.result)
 
-    def _sample_rows(self, n_rows: int) -> int:
+    def _sample_rows(self, n_rows: int, n_classes: int) -> int:
         """Rows of the sample: half as many where another follows, fewer with very many columns."""
         candidates = self._candidate_basis()
         if candidates is None:
             return SAMPLE_ROWS
         most = SAMPLE_ROWS // 2 if n_rows > 2 * MIDDLE_ROWS else SAMPLE_ROWS
-        by_work = SAMPLE_WORK / (len(self.classes_) * max(len(candidates), 1) ** 2)
+        by_work = SAMPLE_WORK / (n_classes * max(len(candidates), 1) ** 2)
         return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, most), most))
 
     def _candidate_basis(self) -> Any:
         """All columns but the constant, in order, where they do not depend on the sample."""
         return None
 
-    def _take_polished(self, end: Polished, before: IntArray) -> None:
-        """Fitted attributes of what learning from all rows led to; the basis had these columns."""
-        after = np.unique(end.state.column[end.state.column > 0])
-        records = end.result.records
-        vars(self).update(
-            self._weight_attributes(end.state),
-            **self._kept_attributes(np.searchsorted(before, after)),
-            _state=end.state,
-            covariance_=end.covariance,
-            log_evidence_=records[-1].log_evidence,
-            history_=[*self.history_, *records],
-            n_iter_=self.n_iter_ + len(records),
-            stop_reason_=end.result.stop.value,
-            # with millions of rows learning ends after a few passes by intent
-            converged_=end.result.stop in (Stop.CONVERGED, Stop.EMPTY, Stop.MAX_ITER),
-        )
+
+def continued(training: Training, result: Result) -> Training:
+    """How a model was learned that went on with all rows."""
+    return replace(
+        training,
+        log_evidence=result.records[-1].log_evidence,
+        history=[*training.history, *result.records],
+        stop_reason=result.stop.value,
+        # with millions of rows learning ends after a few passes by intent
+        converged=result.stop in (Stop.CONVERGED, Stop.EMPTY, Stop.MAX_ITER),
+    )
 
 
 def is_on_disk(X: Any) -> bool:

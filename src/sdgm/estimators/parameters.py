@@ -82,6 +82,15 @@ def check_labels(y: np.ndarray[Any, Any]) -> None:
     check_classification_targets(y)
 
 
+def check_classes(classes: np.ndarray[Any, Any]) -> None:
+    """Refuse a single class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes.tolist()[0]!r}; "
+            "a classifier needs samples of at least two."
+        )
+
+
 def components_per_class(n_components: object, classes: np.ndarray[Any, Any]) -> IntArray:
     """M_c of every class from one number, a mapping from label, or one number per class: (C,)."""
     if isinstance(n_components, Mapping):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.selection.elimination import Point
 from sdgm.estimators.automatic import soft_sample
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.elimination import model_at, points_below
@@ -160,10 +162,20 @@ def weights_path(
     if step is not None:
         positive_integer("step", step)
     learned, labelled = samples_of_fit(estimator, X, y, sample_weight)
-    points = list(points_below(estimator, learned, min_weights=min_weights, step=step))
-    models = [model_at(estimator, point, labelled) for point in points]
+    path = points_below(
+        estimator.model_, learned, estimator._options(), min_weights=min_weights, step=step
+    )
+    models = [smaller_estimator(estimator, point, labelled) for point in path]
     scores = scores_of(models, X, y, sample_weight)
     return WeightsPath(scores.n_weights, models, scores.error, scores.log_loss)
+
+
+def smaller_estimator(estimator: BaseSDGM, point: Point, labelled: Sample) -> BaseSDGM:
+    """A copy of a fitted classifier with the weights of a point of its path."""
+    smaller = copy.copy(estimator)
+    smaller.model_ = model_at(estimator.model_, point, labelled)
+    smaller.training_ = replace(estimator.training_, log_evidence=point.log_evidence)
+    return smaller
 
 
 def samples_of_fit(
@@ -175,13 +187,13 @@ def samples_of_fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has warned
         problem = fresh._prepare(X, y, sample_weight, fresh._options())
-    if not np.array_equal(fresh.classes_, estimator.classes_):
+    if not np.array_equal(problem.classes, estimator.classes_):
         raise ValueError(
-            f"y has classes {fresh.classes_.tolist()}, and the estimator knows "
+            f"y has classes {problem.classes.tolist()}, and the estimator knows "
             f"{estimator.classes_.tolist()}; pass the rows that it was fitted to."
         )
     labelled: Sample = problem.sample
-    reference = fresh._reference(problem) if estimator._learned_reference else None
+    reference = fresh._reference(problem) if estimator.training_.learned_reference else None
     if reference is None:
         return labelled, labelled
     replicates = estimator.candidates_[0].replicates

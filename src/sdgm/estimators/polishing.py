@@ -22,7 +22,8 @@ from sdgm.core.inference.learning import Result
 from sdgm.core.inference.mode import STEPS_TO_MODE
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
-from sdgm.core.model.features import Monomials
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
@@ -74,34 +75,31 @@ def mapped(table: Any, columns: ModelColumns) -> Any:
 class ModelColumns:
     """Columns at rows of inputs, the constant first: Z of the polishing."""
 
-    center: FloatArray
-    inverse_scale: FloatArray
-    reach: float
-    basis: Any
-    n_columns: int  # with the constant
+    scaler: Scaler
+    basis: Basis
+
+    @property
+    def n_columns(self) -> int:
+        """How many there are, with the constant."""
+        return 1 + len(self.basis)
 
     def take(self, columns: IntArray) -> ModelColumns:
         """The constant, which is column zero, and these of the others."""
-        first = 1 if isinstance(self.basis, Monomials) else 0  # a kernel's basis counts from one
-        return replace(self, basis=self.basis.take(columns - first), n_columns=1 + len(columns))
+        return replace(self, basis=self.basis.take(columns - 1))
 
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             # in this layout whatever that of X is, since products of matrices round by it
-            standardized = np.subtract(X, self.center, order="C")
-            standardized *= self.inverse_scale
+            standardized = np.subtract(X, self.scaler.center, order="C")
+            standardized *= self.scaler.inverse_scale
         furthest = np.abs(standardized).max(initial=0.0)
         if not furthest < LARGEST_INPUT:
             raise ValueError(
                 f"the inputs are too large, up to {furthest:.3g} in units of their deviation: "
                 "their squares would overflow; leave out such rows or rescale them."
             )
-        np.clip(standardized, -self.reach, self.reach, out=standardized)
-        if isinstance(self.basis, Monomials):
-            return self.basis.with_constant().transform(standardized)
-        Z = np.empty((len(X), self.n_columns), order="F")
-        Z[:, 0], Z[:, 1:] = 1.0, self.basis.transform(standardized)
-        return Z
+        np.clip(standardized, -self.scaler.reach, self.scaler.reach, out=standardized)
+        return self.basis.transform_with_constant(standardized)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sdgm._typing import IntArray
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.selection.reference import Reference
@@ -196,9 +195,9 @@ class SDGMClassifier(BaseSDGM):
             "covariance_type", self._setting("covariance_type"), CovarianceType
         )
         self._require_features(N, D, covariance_type)
-        basis = monomials(D, covariance_type)
+        phi = monomials(D, covariance_type)
         with np.errstate(over="ignore"):
-            Phi = basis.transform(problem.X)
+            Phi = phi.transform(problem.X)
         if not np.abs(Phi).max() < LARGEST_VALUE:
             raise ValueError(
                 f"squares of the inputs are too large (largest input "
@@ -207,7 +206,7 @@ class SDGMClassifier(BaseSDGM):
         design = feature_design(Phi)
         if problem.options.preparation.scale_columns:
             design = design.scaled(problem.s)
-        return Columns(design, basis, problem.X)
+        return Columns(design, phi.without_constant(), problem.X)
 
     def _require_columns(self, n_rows: int, n_inputs: int) -> None:
         if self._chooses("covariance_type"):
@@ -225,22 +224,13 @@ class SDGMClassifier(BaseSDGM):
         is_full = self._setting("covariance_type") == CovarianceType.FULL
         return ["covariance_type='diag'"] * is_full + ["fewer inputs", "fewer rows"]
 
-    def _columns_key(self) -> str:
+    def _columns_key(self, basis: Any) -> str:
         return f"covariance_type={self._setting('covariance_type')!r}"
 
-    def _previous_columns(self, problem: Problem, columns: Columns) -> IntArray:
-        return self._state.column
-
-    def _form_attributes(
-        self, problem: Problem, columns: Columns, survivors: IntArray
-    ) -> dict[str, Any]:
-        return {"terms_": self._names(columns.basis.take(survivors))}
-
-    def _kept_attributes(self, kept: IntArray) -> dict[str, Any]:
-        return {"_basis": self._basis.take(kept), "terms_": self.terms_[kept]}
-
-    def _names(self, basis: Monomials) -> np.ndarray[Any, Any]:
-        """Names of the columns, in the user's names of the inputs."""
+    @property
+    def terms_(self) -> np.ndarray[Any, Any]:
+        """Names of the surviving terms, in the user's names of the inputs."""
+        basis: Any = self.model_.basis
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{i + 1}" for i in range(self.n_features_in_)]
@@ -266,8 +256,4 @@ class SDGMClassifier(BaseSDGM):
                 yield [{"covariance_type": covariance_type, "n_components": n_components}]
 
     def _candidate_basis(self) -> Monomials:
-        basis = monomials(self.n_features_in_, self._setting("covariance_type"))
-        return basis.take(np.arange(1, len(basis)))
-
-    def _take_over(self, model: Any, user_rows: IntArray) -> None:
-        self.terms_ = self._names(self._basis)
+        return monomials(self.n_features_in_, self._setting("covariance_type")).without_constant()

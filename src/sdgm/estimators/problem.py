@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.inference.initialization import Start
 from sdgm.core.inference.recipe import Recipe
+from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
+from sdgm.core.model.scaler import Scaler
 from sdgm.estimators.sample import Sample
 
 # inputs, and features or kernel values, whose squares can still be summed
@@ -22,6 +26,10 @@ class Problem:
 
     Attributes
     ----------
+    classes : (C,) array
+        Labels.
+    scaler : Scaler
+        From rows as given to ``X``.
     X_user : (n_samples, D) array
         The rows as given.
     first_user_row : (N,) array
@@ -34,6 +42,8 @@ class Problem:
     init : Start or (N, K) array
     """
 
+    classes: np.ndarray[Any, Any]
+    scaler: Scaler
     X_user: FloatArray
     first_user_row: IntArray
     X: FloatArray
@@ -57,12 +67,12 @@ class Columns:
     ----------
     design : Design
         At the rows of the fit.
-    basis : Basis of the form
-        Column 0 is the constant.
+    basis : Basis
+        Column 0 of the design is the constant, which is not in it.
     points : (N, d) array
         What the start clusters: the standardised rows, or kernel coordinates in their place.
     """
 
     design: Design
-    basis: Any
+    basis: Basis
     points: FloatArray

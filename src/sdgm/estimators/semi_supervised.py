@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -180,7 +180,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if reference is None:
             plain = clone(estimator).set_params(class_weight=None)
             plain.fit(X[used], y[used], s[used])
-            self._take_over(estimator, plain, np.flatnonzero(used))
+            self._keep(estimator, plain, np.flatnonzero(used))
         else:
             self._learn(estimator, rows, reference)
         self.transduction_ = y.copy()
@@ -330,11 +330,14 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         model, tried, _ = choose(
             plain, plain._rounds(reference), rows.X, y, rows.s, reference, self.classes_
         )
-        covariance = honest_covariance(model, rows.X[labelled], y[labelled], rows.s[labelled])
-        self._take_over(estimator, model, rows.first_user_row)
-        self.estimator_.chosen_ = dict(tried[0].parameters)
-        self.estimator_.candidates_ = tried
-        self.estimator_.covariance_ = covariance
+        covariance = honest_covariance(
+            model.model_, rows.X[labelled], y[labelled], rows.s[labelled]
+        )
+        model.model_ = replace(model.model_, covariance=covariance)
+        model.training_ = replace(
+            model.training_, chosen=dict(tried[0].parameters), candidates=tried
+        )
+        self._keep(estimator, model, rows.first_user_row)
         if model.stop_reason_ in (Stop.MAX_ITER, Stop.NUMERICAL) and not is_interrupted(tried[0]):
             warnings.warn(
                 f"Learning of the chosen model ended early ({model.stop_reason_}) after "
@@ -344,20 +347,17 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
                 stacklevel=3,
             )
 
-    def _take_over(self, estimator: Any, model: Any, user_rows: IntArray) -> None:
+    def _keep(self, estimator: BaseSDGM, model: BaseSDGM, user_rows: IntArray) -> None:
         """Keep a model as a fit of the wrapped classifier to the user's rows."""
-        own = estimator.get_params(deep=False)
-        vars(estimator).update({k: v for k, v in vars(model).items() if k not in own})
-        if hasattr(model, "relevance_"):
-            estimator.relevance_ = user_rows[model.relevance_]
+        estimator.n_features_in_ = model.n_features_in_
+        estimator.model_ = model.model_.at_rows(user_rows)
+        estimator.training_ = model.training_
         self.estimator_ = estimator
 
     def _name_features(self) -> None:
         """Let the learned classifier know the names of the user's columns."""
         if hasattr(self, "feature_names_in_"):
             self.estimator_.feature_names_in_ = self.feature_names_in_
-            if hasattr(self.estimator_, "terms_"):
-                self.estimator_.terms_ = self.estimator_._names(self.estimator_._basis)
 
 
 def has_label(y: np.ndarray[Any, Any]) -> BoolArray:

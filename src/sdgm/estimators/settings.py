@@ -5,25 +5,24 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import MAX_RANK, Reference, fit_reference
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import (
     MAX_COORDINATES,
     MAX_ROWS,
-    Candidate,
     choose,
     honest_covariance,
     is_interrupted,
 )
-from sdgm.estimators.elimination import divergence_within, keep_to_budget
+from sdgm.estimators.elimination import divergence_within, within_budget
 from sdgm.estimators.footprint import reference_bytes
 from sdgm.estimators.memory import require_memory
 from sdgm.estimators.progress import FIT_FRAMES
@@ -31,9 +30,10 @@ from sdgm.estimators.threads import blas_threads
 from sdgm.exceptions import NumericalTroubleWarning
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from sdgm.core.model.basis import Basis
+    from sdgm.core.model.fitted_model import FittedModel
     from sdgm.estimators.problem import Problem
+    from sdgm.estimators.training import Training
 
 
 class OpenSettingsMixin:
@@ -43,11 +43,8 @@ class OpenSettingsMixin:
     init: Any
     warm_start: bool
     max_weights: int | None
-    classes_: np.ndarray[Any, Any]
-    chosen_: dict[str, Any]
-    candidates_: list[Candidate]
-    covariance_: FloatArray | None
-    get_params: Any
+    model_: FittedModel
+    training_: Training
     _init_callback_context: Any
     _is_sample_fit: bool
 
@@ -59,10 +56,6 @@ class OpenSettingsMixin:
     @abstractmethod
     def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
         """Settings to try, simple ones in the first rounds."""
-
-    @abstractmethod
-    def _take_over(self, model: Any, user_rows: IntArray) -> None:
-        """Attributes of this form from an automatic fit to other rows; which rows those were."""
 
     def _setting(self, name: str) -> Any:
         """A parameter as given, else as chosen from the data, else its fixed value."""
@@ -92,11 +85,11 @@ class OpenSettingsMixin:
     def _seeds(self) -> list[int]: ...
 
     @abstractmethod
-    def _model_key(self) -> str: ...
+    def _model_key(self, basis: Basis) -> str: ...
 
     def _goes_on(self) -> bool:
         """Whether this fit starts from the last one."""
-        return bool(self.warm_start) and hasattr(self, "_state")
+        return bool(self.warm_start) and hasattr(self, "training_")
 
     def _continues(self, problem: Problem) -> bool:
         """Whether this fit starts from the last one, and finds something of it in its rows."""
@@ -125,7 +118,7 @@ class OpenSettingsMixin:
         """The dense model to learn from; None if settings are not to be chosen, or it fails."""
         if not self._is_automatic(problem):
             return None
-        N, C = len(problem.y), len(self.classes_)
+        N, C = len(problem.y), len(problem.classes)
         self._require_columns(*problem.X.shape)
         require_memory(
             reference_bytes(N, N, C),
@@ -160,21 +153,30 @@ class OpenSettingsMixin:
             problem.y,
             problem.s,
             reference,
-            self.classes_,
+            problem.classes,
             self.max_weights,
             divergence_within,
             (data, context),
         )
-        own = {"classes_", "n_features_in_", "feature_names_in_", *self.get_params()}
-        self.__dict__.update({k: v for k, v in vars(model).items() if k not in own})
-        self.chosen_, self.candidates_ = dict(tried[0].parameters), tried
-        self.covariance_ = honest_covariance(model, labelled.X, problem.y, problem.s)
-        self._take_over(model, problem.first_user_row)
-        self._state_key = (self.classes_, self._model_key())
-        self._learned_reference = True
+        covariance = honest_covariance(model.model_, labelled.X, problem.y, problem.s)
+        self.model_ = replace(model.model_.at_rows(problem.first_user_row), covariance=covariance)
+        self.training_ = replace(
+            model.training_,
+            chosen=dict(tried[0].parameters),
+            candidates=tried,
+            learned_reference=True,
+        )
+        self.training_ = replace(self.training_, settings=self._model_key(self.model_.basis))
         interrupted = any(map(is_interrupted, tried))
         if self.max_weights is not None and not interrupted:
-            keep_to_budget(self, self.max_weights, learned, labelled)
+            self.model_, self.training_ = within_budget(
+                self.model_,
+                self.training_,
+                self.max_weights,
+                problem.options,
+                learned,
+                labelled,
+            )
         if context is not None:
             context.call_on_fit_task_end(estimator=self, **data)
         if interrupted:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sdgm.atomic import replacing
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
 from sdgm.export.c_fixed import fixed_point
 from sdgm.export.c_fixed_code import fixed_functions

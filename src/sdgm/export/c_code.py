@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import comment

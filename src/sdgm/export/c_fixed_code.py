@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.export.c_code import kernel_operations
 from sdgm.export.c_fixed import BITS, SCORE_BITS, Fixed, term_shift
 from sdgm.export.c_plan import Plan

@@ -11,9 +11,9 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.fitted import FAR_AWAY
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.portable import PortableModel
 from sdgm.tables.inputs import Input, Number
 

@@ -15,8 +15,8 @@ import sklearn
 import sdgm
 from sdgm.atomic import replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.json_values import json_value
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input

@@ -9,10 +9,10 @@ import numpy as np
 
 from sdgm._typing import IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.estimators.kernel_columns import KernelBasis, PrecomputedBasis
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.persistence.errors import Unsound
 from sdgm.persistence.schema import INTEGER, Spec

@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import Monomials, monomials
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import CallableKernel
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.model.state import State
-from sdgm.estimators.kernel_columns import KernelBasis, spread_candidates
+from sdgm.estimators.kernel_columns import spread_candidates
 from sdgm.estimators.parameters import components_per_class
 
 CandidateBasis = Monomials | KernelBasis

@@ -37,9 +37,9 @@ from sklearn.utils.validation import check_array
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.features import SQUARED_NORM, Monomials
 from sdgm.core.model.gaussians import gaussian_from_weights
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.state import State
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
 from sdgm.report.states import StateModel, candidate_basis, component_identities, state_model
 from sdgm.report.view import discriminant_view

@@ -6,7 +6,7 @@ are a list of index pairs, so the features of a pruned model cost as much as its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -64,11 +64,9 @@ class Monomials:
     def __len__(self) -> int:
         return len(self.first)
 
-    def with_constant(self) -> Monomials:
-        """The constant, and then these."""
-        return Monomials(
-            np.concatenate([[ABSENT], self.first]), np.concatenate([[ABSENT], self.second])
-        )
+    def without_constant(self) -> Monomials:
+        """All but the first, which is the constant."""
+        return Monomials(self.first[1:], self.second[1:])
 
     def take(self, indices: IntArray | BoolArray | Sequence[int]) -> Monomials:
         """The chosen monomials, in the order of ``indices``; a boolean mask works too."""
@@ -101,6 +99,20 @@ class Monomials:
         if np.any(self.first == SQUARED_NORM):  # only then, since it may overflow
             columns[SQUARED_NORM] = np.einsum("nd,nd->n", X, X)
         return column_products(columns, np.stack([self.first, self.second]))
+
+    def transform_with_constant(self, X: FloatArray) -> FloatArray:
+        """The same with a column of ones in front: (N, 1 + n_terms), column-major."""
+        constant = np.array([ABSENT])
+        first, second = (np.concatenate([constant, each]) for each in (self.first, self.second))
+        return Monomials(first, second).transform(X)
+
+    def at_rows(self, user_rows: IntArray) -> Monomials:
+        """The same monomials, which do not refer to training rows."""
+        return self
+
+    def column_keys(self) -> list[Hashable]:
+        """Pairs of factors."""
+        return list(zip(self.first.tolist(), self.second.tolist(), strict=True))
 
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """The monomials in words, such as ``1``, ``x1``, ``x1^2``, ``x1*x3`` and ``|x|^2``.
