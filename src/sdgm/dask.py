@@ -29,9 +29,12 @@ from sdgm._dask_totals import GROUP_ROWS
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.estimators.journal import PART_ROWS, fingerprint, keeping_journal
+from sdgm.estimators.journal import PART_ROWS, fingerprint, kept_checkpoint
 from sdgm.estimators.large import LARGE_ROWS, Picked
+from sdgm.estimators.many_rows import fit_many_rows, why_not_by_sums
 from sdgm.estimators.parameters import check_labels, class_factors
+from sdgm.estimators.plan import plan_of
+from sdgm.estimators.run import Run
 from sdgm.estimators.training import Training
 
 
@@ -44,15 +47,11 @@ class DaskMixin:
     training_: Training
     n_features_in_: int
     class_weight: Any
-    preset: Any
-    init: Any
     checkpoint: Any
+    warm_start: bool
+    verbose: int
     get_params: Any
-    _options: Any
-    _fit_table: Any
-    _goes_on: Any
-    _is_precomputed: Any
-    _forget: Any
+    _publish: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -68,51 +67,41 @@ class DaskMixin:
         -------
         self
         """
-        options = self._options()
+        previous = None
+        if self.warm_start and hasattr(self, "training_"):
+            previous = self.model_, self.training_
+        plan = plan_of(self, previous=previous)
         names = names_of(X)
         X, y, s = as_rows(X, y, sample_weight)
         is_large = X.shape[0] > LARGE_ROWS
-        if is_large:
-            self._check_sums_suffice(options)
-        classes, weights = weights_by_label(y, s)
-        factors = None
-        if self.class_weight is not None:
-            factors = class_factors(self.class_weight, classes, weights)
-        rows = rows_on_workers(X, y, s, classes, factors)
-        vars(self).pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        if not is_large:
-            return self._fit_here(rows, classes)
-        self._forget()
-        self.n_features_in_ = int(X.shape[1])
-        with keeping_journal(self.checkpoint, lambda: mark_of(self, rows, classes)):
-            return self._fit_table(rows, classes, options)
-
-    def _check_sums_suffice(self, options: Any) -> None:
-        """Refuse settings that need all rows at once."""
-        reason = None
-        if self._is_precomputed():
-            reason = "kernel='precomputed' has as many columns as rows"
-        elif not options.preparation.merge_rows:
-            reason = f"preset={str(self.preset)!r} learns from all rows at once"
-        elif not isinstance(self.init, str):
-            reason = "an array for init has a start for every row"
-        elif self._goes_on():
-            reason = "warm_start=True goes on with all rows at once"
+        reason = why_not_by_sums(plan) if is_large else None
         if reason is not None:
             raise ValueError(
                 f"{reason}, which is not done with more than {LARGE_ROWS} rows on a cluster; use "
                 "another setting, or the classifier for arrays in memory."
             )
+        classes, weights = weights_by_label(y, s)
+        factors = None
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, classes, weights)
+        rows = rows_on_workers(X, y, s, classes, factors)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_features_in_ = int(X.shape[1])
+        if not is_large:
+            return self._fit_here(rows, classes, is_warm=previous is not None)
+        with kept_checkpoint(self.checkpoint, lambda: mark_of(self, rows, classes)) as checkpoint:
+            run = Run(checkpoint, self.verbose)
+            return self._publish(fit_many_rows(rows, self.n_features_in_, classes, plan, run))
 
-    def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any]) -> Self:
+    def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any], *, is_warm: bool) -> Self:
         """Fit to few rows, brought here."""
         every = rows.total(all_of_block, 1)
-        local = self.to_local() if self._goes_on() else self._unfitted_local()
+        local = self.to_local() if is_warm else self._unfitted_local()
         local.set_params(class_weight=None)
         local.fit(every.X, classes[every.y], every.s)
-        self.n_features_in_ = local.n_features_in_
         self.model_, self.training_ = local.model_.at_rows(every.number), local.training_
         return self
 

@@ -16,11 +16,11 @@ from sdgm.core import pac_bayes
 from sdgm.core.model.features import Monomials, n_monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.selection.reference import QUADRATIC_SCALES, RBF_SCALES
-from sdgm.estimators.automatic import AUTO_COMPONENTS
+from sdgm.estimators.forms import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.parameters import choice, components_per_class, positive_integer
-from sdgm.estimators.primal import SIMPLE_TO_FULL
+from sdgm.estimators.quadratic_form import SIMPLE_TO_FULL
 from sdgm.estimators.randomised import Answers, Loss, Posterior, mean_losses, weight_posterior
 
 # factors on the covariance of the weights that are tried

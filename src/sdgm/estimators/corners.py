@@ -30,7 +30,7 @@ class RVMClassifier(KernelSDGMClassifier):
     True
     """
 
-    _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 1, "kernel": "rbf", "gamma": None}
+    fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 1, "kernel": "rbf", "gamma": None}
 
     def __init__(
         self,

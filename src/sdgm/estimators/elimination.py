@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
+from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.design import matrix_design
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.elimination import Point, eliminate
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.automatic import honest_covariance
 from sdgm.estimators.footprint import covariance_bytes
 from sdgm.estimators.memory import available_memory, require_memory
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.threads import blas_threads
-from sdgm.estimators.training import Training
+from sdgm.estimators.training import Fit
 
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
@@ -30,7 +29,7 @@ MAX_COVARIANCE = 4_000
 def points_below(
     model: FittedModel,
     sample: Sample,
-    options: Recipe,
+    recipe: Recipe,
     *,
     min_weights: int,
     step: int | None = None,
@@ -42,7 +41,7 @@ def points_below(
     model : FittedModel
     sample : Sample
         What its weights are estimated from along the path.
-    options : Recipe
+    recipe : Recipe
     min_weights, step
         As in `eliminate`.
 
@@ -60,7 +59,7 @@ def points_below(
     design = matrix_design(model.basis.transform(model.scaler.standardized(sample.X)))
     rows = Rows(design.Z, sample.y, sample.s)
     n_coordinates = min(state.n_weights, state.n_components * design.Rt.shape[1])
-    path = eliminate(rows, design.Rt, state, options, min_weights=min_weights, step=step)
+    path = eliminate(rows, design.Rt, state, recipe, min_weights=min_weights, step=step)
     while True:
         # not around the whole loop, whose body is the caller's
         with blas_threads(float(len(rows)) * n_coordinates**2):
@@ -100,46 +99,51 @@ def divergences(points: list[Point], learned: Sample) -> FloatArray:
     return -log_likelihood / learned.s.sum() - learned.entropy
 
 
-def divergence_within(estimator: Any, max_weights: int, learned: Sample) -> float:
-    """The divergence that a fitted model would have within a budget; infinite if it fails."""
+def divergence_within(fit: Fit, max_weights: int, recipe: Recipe, learned: Sample) -> float:
+    """The divergence that a model would have within a budget; infinite if it fails."""
     try:
-        path = points_below(
-            estimator.model_, learned, estimator._options(), min_weights=max_weights
-        )
-        points = list(path)
+        points = list(points_below(fit.model, learned, recipe, min_weights=max_weights))
     except (FactorizationError, MemoryError):
         return np.inf
     return float(divergences(points, learned)[-1])
 
 
 def within_budget(
-    model: FittedModel,
-    training: Training,
-    max_weights: int,
-    options: Recipe,
-    learned: Sample,
-    labelled: Sample,
-) -> tuple[FittedModel, Training]:
-    """A fitted model without the weights that are beyond its budget, and how it came about.
+    fit: Fit, max_weights: int, recipe: Recipe, learned: Sample, labelled: Sample
+) -> Fit:
+    """A fit without the weights that are beyond its budget; as it was if that is interrupted.
 
     Parameters
     ----------
-    model : FittedModel
-    training : Training
+    fit : Fit
     max_weights : int
-    options : Recipe
+    recipe : Recipe
     learned : Sample
         What it learned from.
     labelled : Sample
         As in `model_at`.
     """
-    points = list(points_below(model, learned, options, min_weights=max_weights))
+    try:
+        points = list(points_below(fit.model, learned, recipe, min_weights=max_weights))
+    except KeyboardInterrupt:
+        return replace(fit, is_interrupted=True)
     path = {
         "n_weights": np.array([point.state.n_weights for point in points]),
         "divergence": divergences(points, learned),
     }
-    training = replace(training, weights_path=path)
-    if model.n_weights <= max_weights:
-        return model, training
+    training = replace(fit.training, weights_path=path)
+    if fit.model.n_weights <= max_weights:
+        return replace(fit, training=training)
     training = replace(training, log_evidence=points[-1].log_evidence)
-    return model_at(model, points[-1], labelled), training
+    return replace(fit, model=model_at(fit.model, points[-1], labelled), training=training)
+
+
+def honest_covariance(
+    model: FittedModel, X: FloatArray, y: IntArray, s: FloatArray
+) -> FloatArray | None:
+    """Posterior covariance of the model's weights given the labels, each row counted once."""
+    Z = model.columns(X)
+    try:
+        return laplace_covariance(Rows(Z, y, s), np.eye(Z.shape[1]), model.state)
+    except FactorizationError:
+        return None

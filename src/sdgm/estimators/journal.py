@@ -1,9 +1,10 @@
 """Fits that survive a kill: a file of what has been learned, replaced as a whole every so often.
 
-A fit is a sequence of runs of `learn`: one per start, per candidate of an automatic choice, on a
+A fit is a sequence of stages that learn: one per start, per candidate of an automatic choice, on a
 sample and then on all rows. All between them is a function of the data and the seeds. So the file
-holds the results of the runs that ended, the state of the one at work, and the seeds; a fit that
-finds it takes the results as they are, goes on from the state, and ends with the same model.
+holds the results of the stages that ended, by name, the state of the one at work, and the seeds; a
+fit that finds it takes the results as they are, goes on from the state, and ends with the same
+model.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
@@ -31,66 +31,96 @@ from sdgm._typing import FloatArray
 from sdgm.atomic import replacing
 from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.learning import Result
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0
-FORMAT = 1
+FORMAT = 2
 ARRAYS = tuple(each.name for each in fields(State))
 NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
 
 
+class NoCheckpoint:
+    """In place of a checkpoint, where none is kept."""
+
+    is_kept = False
+
+    def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
+        """New seeds."""
+        return draw()
+
+    def learn(
+        self,
+        stage: str,
+        recipe: Recipe,
+        rows: RowSource,
+        Rt: FloatArray,
+        state: State,
+        callback: Callback | None,
+        *,
+        keep_states: bool,
+    ) -> Result:
+        """Learn from a state."""
+        return recipe.learn(rows, Rt, state, callback, keep_states=keep_states)
+
+
+class Unfinished(NamedTuple):
+    """The stage at work, and its result up to its last pass but one."""
+
+    stage: str
+    result: Result
+
+
 @dataclass
-class Journal:
-    """What a fit has learned so far.
+class Checkpoint:
+    """What a fit has learned so far, by stage.
 
     Attributes
     ----------
     path : Path
     fingerprint : str
         Of the estimator and the data.
-    seeds : list of int
+    seeds : dict from stage to list of int
         Drawn so far, where they are not the user's own.
-    finished : list of Result
-        Of the runs that ended.
-    current : Result or None
-        Of the run at work, up to its last pass but one.
+    finished : dict from stage to Result
+    current : Unfinished or None
     """
 
     path: Path
     fingerprint: str
-    seeds: list[list[int]] = field(default_factory=list)
-    finished: list[Result] = field(default_factory=list)
-    current: Result | None = None
-    n_runs: int = 0  # that this process has begun
-    n_draws: int = 0
+    seeds: dict[str, list[int]] = field(default_factory=dict)
+    finished: dict[str, Result] = field(default_factory=dict)
+    current: Unfinished | None = None
     last_written: float = field(default_factory=monotonic)
 
-    def drawn(self, draw: Callable[[], list[int]]) -> list[int]:
-        """Seeds: those of the file, or new ones."""
-        self.n_draws += 1
-        if self.n_draws > len(self.seeds):
-            self.seeds.append(draw())
-        return self.seeds[self.n_draws - 1]
+    is_kept = True
+
+    def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
+        """Seeds of a stage: those of the file, or new ones."""
+        if stage not in self.seeds:
+            self.seeds[stage] = draw()
+        return self.seeds[stage]
 
     def learn(
         self,
+        stage: str,
+        recipe: Recipe,
         rows: RowSource,
         Rt: FloatArray,
         state: State,
-        options: Recipe,
-        callback: Callable[[Record], bool | None] | None,
+        callback: Callback | None,
+        *,
         keep_states: bool,
     ) -> Result:
-        """`learn`, from where the file left it."""
-        self.n_runs += 1
-        if self.n_runs <= len(self.finished):
-            return replayed(self.finished[self.n_runs - 1])
-        earlier = self.current.records if self.current is not None else []
-        if self.current is not None:
-            state, rows = self.current.state, rows.without_initial_r()
+        """Learn from where the file left this stage."""
+        if stage in self.finished:
+            return replayed(self.finished[stage])
+        earlier: list[Record] = []
+        if self.current is not None and self.current.stage == stage:
+            state, earlier = self.current.result.state, self.current.result.records
+            rows = rows.without_initial_r()
         records = list(earlier)
         last: Record | None = None
 
@@ -99,50 +129,43 @@ class Journal:
             # whether learning ends with this pass is not known yet, but not with the one before
             if last is not None and last.state is not None:
                 records.append(last)
-                self.current = Result(last.state, records, Stop.MAX_ITER)
+                self.current = Unfinished(stage, Result(last.state, records, Stop.MAX_ITER))
                 if monotonic() - self.last_written >= WRITE_EVERY:
                     self.try_to_write()
             last = record
             return callback(record) if callback is not None else None
 
         try:
-            result = options.learn(rows, Rt, state, written, earlier, keep_states=True)
+            result = recipe.learn(rows, Rt, state, written, earlier, keep_states=True)
         except FactorizationError:  # whoever learns may know what else to do
-            self.finished.append(Result(state, [], Stop.NUMERICAL))
+            self.finished[stage] = Result(state, [], Stop.NUMERICAL)
             self.try_to_write()
             raise
         if result.stop is not Stop.INTERRUPTED:
-            self.finished.append(result)
+            self.finished[stage] = result
             self.current = None
         self.try_to_write()
         if not keep_states:
-            records = [replace(record, state=None) for record in result.records]
-            result = replace(result, records=records)
+            plain = [replace(record, state=None) for record in result.records]
+            result = replace(result, records=plain)
         return result
-
-    def refuse(self) -> None:
-        """Count a run that was refused before it began; there may be more memory next time."""
-        self.n_runs += 1
-        if self.n_runs > len(self.finished):
-            none, nobody = np.empty(0), np.empty(0, dtype=np.intp)
-            nothing = State(none, none, nobody, nobody, none, nobody)
-            self.finished.append(Result(nothing, [], Stop.NUMERICAL))
-            self.current = None
-            self.try_to_write()
 
     def write(self) -> None:
         """Replace the file."""
         arrays: dict[str, np.ndarray[Any, Any]] = {}
-        runs = [*self.finished, *([] if self.current is None else [self.current])]
-        for i, run in enumerate(runs):
-            arrays |= {f"{i}/{name}": getattr(run.state, name) for name in ARRAYS}
-            numbers = [[getattr(record, name) for name in NUMBERS] for record in run.records]
+        results = list(self.finished.values())
+        if self.current is not None:
+            results.append(self.current.result)
+        for i, result in enumerate(results):
+            arrays |= {f"{i}/{name}": getattr(result.state, name) for name in ARRAYS}
+            numbers = [[getattr(record, name) for name in NUMBERS] for record in result.records]
             arrays[f"{i}/records"] = np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS))
         about = {
             "format": FORMAT,
             "fingerprint": self.fingerprint,
             "seeds": self.seeds,
-            "stops": [run.stop.value for run in self.finished],
+            "finished": {stage: result.stop.value for stage, result in self.finished.items()},
+            "current": None if self.current is None else self.current.stage,
         }
         arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         with replacing(self.path) as file:
@@ -163,8 +186,8 @@ class Journal:
             )
 
     @classmethod
-    def opened(cls, path: Path, fingerprint: str) -> Journal:
-        """The journal of a file, or a new one where there is none."""
+    def opened(cls, path: Path, fingerprint: str) -> Checkpoint:
+        """The checkpoint of a file, or a new one where there is none."""
         if path.is_dir():
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
         if not path.exists():
@@ -173,15 +196,18 @@ class Journal:
             with open(path, "rb") as stream:
                 is_archive = is_zipfile(stream)
             if not is_archive:
-                raise NoCheckpoint
+                raise NotACheckpoint
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 about = json.loads(file["about"].tobytes())
                 if about["format"] != FORMAT:
                     raise ValueError(f"format {about['format']}")
                 if about["fingerprint"] != fingerprint:
                     raise OtherFit
-                runs = read_runs(file)
-        except NoCheckpoint:
+                stages, stops = list(about["finished"]), list(about["finished"].values())
+                if about["current"] is not None:
+                    stages, stops = [*stages, about["current"]], [*stops, Stop.MAX_ITER]
+                results = [read_result(file, i, stop) for i, stop in enumerate(stops)]
+        except NotACheckpoint:
             raise ValueError(
                 f"{str(path)!r} is no checkpoint of a fit, or a damaged one; name another file, or "
                 "remove it to start anew."
@@ -195,11 +221,10 @@ class Journal:
             raise ValueError(
                 f"the checkpoint {str(path)!r} cannot be read ({error}); remove it to start anew."
             ) from None
-        stops = [Stop(stop) for stop in about["stops"]]
-        finished = [
-            Result(run.state, run.records, stop) for run, stop in zip(runs, stops, strict=False)
-        ]
-        current = runs[len(stops)] if len(runs) > len(stops) else None
+        current = None
+        if about["current"] is not None:
+            current = Unfinished(stages.pop(), results.pop())
+        finished = dict(zip(stages, results, strict=True))
         return cls(path, fingerprint, about["seeds"], finished, current)
 
 
@@ -214,19 +239,15 @@ class OtherFit(Exception):
     """A file that belongs to other data or settings."""
 
 
-class NoCheckpoint(Exception):
+class NotACheckpoint(Exception):
     """A file of something else."""
 
 
-def read_runs(file: Any) -> list[Result]:
-    """Results of a file, in order; why they stopped is not among them."""
-    runs: list[Result] = []
-    while f"{len(runs)}/w" in file:
-        i = len(runs)
-        state = State(**{name: file[f"{i}/{name}"] for name in ARRAYS})
-        records = [as_record(row) for row in file[f"{i}/records"]]
-        runs.append(Result(state, records, Stop.MAX_ITER))
-    return runs
+def read_result(file: Any, i: int, stop: str) -> Result:
+    """Result number i of a file."""
+    state = State(**{name: file[f"{i}/{name}"] for name in ARRAYS})
+    records = [as_record(row) for row in file[f"{i}/records"]]
+    return Result(state, records, Stop(stop))
 
 
 def as_record(row: FloatArray) -> Record:
@@ -236,71 +257,28 @@ def as_record(row: FloatArray) -> Record:
     return Record(**values | {name: int(values[name]) for name in counts})
 
 
-_current: ContextVar[Journal | None] = ContextVar("journal", default=None)
-
-
-def current_journal() -> Journal | None:
-    """The journal of the fit that is going on, if it keeps one."""
-    return _current.get()
-
-
 @contextmanager
-def keeping_journal(
+def kept_checkpoint(
     path: str | os.PathLike[str] | None, fingerprint: Callable[[], str]
-) -> Iterator[None]:
-    """Keep a journal of what is learned within; it is removed at the end, unless that is early.
-
-    Within another fit, such as that to a sample, its journal is kept.
-    """
-    if path is None or _current.get() is not None:
-        yield
+) -> Iterator[Checkpoint | NoCheckpoint]:
+    """The checkpoint of a path; its file is removed at the end, unless that is early."""
+    if path is None:
+        yield NoCheckpoint()
         return
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"checkpoint must be a path or None, got {path!r}.")
     if not os.fspath(path):
         raise ValueError("checkpoint is an empty path; name a file, or leave it None.")
-    journal = Journal.opened(Path(path), fingerprint())
-    journal.write()  # where that is not possible, it is said before anything is learned
-    token = _current.set(journal)
+    checkpoint = Checkpoint.opened(Path(path), fingerprint())
+    checkpoint.write()  # where that is not possible, it is said before anything is learned
     try:
-        yield
-        journal.path.unlink(missing_ok=True)
+        yield checkpoint
+        checkpoint.path.unlink(missing_ok=True)
     except Exception:
         # a mistake that is mended changes the settings or the data
-        if not journal.finished and journal.current is None:
-            journal.path.unlink(missing_ok=True)
+        if not checkpoint.finished and checkpoint.current is None:
+            checkpoint.path.unlink(missing_ok=True)
         raise
-    finally:
-        _current.reset(token)
-
-
-@contextmanager
-def attempt() -> Iterator[None]:
-    """Within, a fit that may be refused for want of memory, while others go on."""
-    journal = _current.get()
-    n_runs = 0 if journal is None else journal.n_runs
-    try:
-        yield
-    except MemoryError:
-        if journal is not None and journal.n_runs == n_runs:
-            journal.refuse()
-        raise
-
-
-def journaled_learn(
-    rows: RowSource,
-    Rt: FloatArray,
-    state: State,
-    options: Recipe,
-    callback: Callable[[Record], bool | None] | None = None,
-    *,
-    keep_states: bool = False,
-) -> Result:
-    """`learn`, or what the journal knows of it."""
-    journal = _current.get()
-    if journal is None:
-        return options.learn(rows, Rt, state, callback, keep_states=keep_states)
-    return journal.learn(rows, Rt, state, options, callback, keep_states)
 
 
 # parts of a table that its fingerprint looks at, and rows of each
@@ -309,16 +287,26 @@ PARTS, PART_ROWS = 64, 256
 IDLE = {"checkpoint", "verbose", "n_jobs"}
 
 
-def fingerprint(estimator: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """A mark of an estimator's settings and of the data, as far as a look at parts can tell."""
+def fingerprint(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, previous: State | None = None
+) -> str:
+    """A mark of an estimator's settings and of the data, as far as a look at parts can tell.
+
+    Parameters
+    ----------
+    estimator : the estimator being fitted
+    X, y, sample_weight : tables, or None
+    previous : State, optional
+        Where a warm start goes on: another start is another fit.
+    """
     mark = hashlib.blake2b(digest_size=16)
     own = {k: v for k, v in estimator.get_params(deep=False).items() if k not in IDLE}
     mark.update(f"{type(estimator).__name__} {version('sdgm')}".encode())
     for name, value in sorted(own.items()):
         mark.update(f"{name}={words_for(value)}".encode())
-    if estimator._goes_on():  # another start is another fit
+    if previous is not None:
         for name in ARRAYS:
-            mark.update(np.ascontiguousarray(getattr(estimator.model_.state, name)).tobytes())
+            mark.update(np.ascontiguousarray(getattr(previous, name)).tobytes())
     for table in X, y, sample_weight:
         if table is None:
             continue

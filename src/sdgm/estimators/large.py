@@ -47,6 +47,18 @@ def all_in_memory(X: Any) -> Any:
     return X.read(0, X.shape[0]) if isinstance(X, RowReader) else X
 
 
+def name_inputs(estimator: Any, X: Any) -> None:
+    """Give an estimator the names of the inputs, where a table that is read in parts has them."""
+    names = getattr(X, "columns", None)
+    if names is None:
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if len(names) != X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} columns and {len(names)} names for them.")
+    estimator.feature_names_in_ = np.asarray(names, dtype=object)
+
+
 def blocked_table(
     X: FloatArray | RowReader, y: IntArray, s: FloatArray, *, n_threads: int
 ) -> BlockedRows:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.selection.elimination import Point
-from sdgm.estimators.automatic import soft_sample
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.choosing import reference_for, soft_sample
 from sdgm.estimators.elimination import model_at, points_below
 from sdgm.estimators.parameters import checked_sample_weight, positive_integer, whole_number
+from sdgm.estimators.plan import recipe_of
+from sdgm.estimators.preparation import prepared_again
 from sdgm.estimators.sample import Sample
 
 
@@ -162,9 +162,8 @@ def weights_path(
     if step is not None:
         positive_integer("step", step)
     learned, labelled = samples_of_fit(estimator, X, y, sample_weight)
-    path = points_below(
-        estimator.model_, learned, estimator._options(), min_weights=min_weights, step=step
-    )
+    recipe = recipe_of(estimator)
+    path = points_below(estimator.model_, learned, recipe, min_weights=min_weights, step=step)
     models = [smaller_estimator(estimator, point, labelled) for point in path]
     scores = scores_of(models, X, y, sample_weight)
     return WeightsPath(scores.n_weights, models, scores.error, scores.log_loss)
@@ -183,17 +182,14 @@ def samples_of_fit(
 ) -> tuple[Sample, Sample]:
     """What a fitted classifier learned from, and the same rows with their labels."""
     validate_data(estimator, X, dtype=np.float64, reset=False)
-    fresh: Any = clone(estimator)  # since preparing a fit sets attributes
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has warned
-        problem = fresh._prepare(X, y, sample_weight, fresh._options())
+    plan, problem = prepared_again(estimator, X, y, sample_weight)
     if not np.array_equal(problem.classes, estimator.classes_):
         raise ValueError(
             f"y has classes {problem.classes.tolist()}, and the estimator knows "
             f"{estimator.classes_.tolist()}; pass the rows that it was fitted to."
         )
     labelled: Sample = problem.sample
-    reference = fresh._reference(problem) if estimator.training_.learned_reference else None
+    reference = reference_for(problem, plan) if estimator.training_.learned_reference else None
     if reference is None:
         return labelled, labelled
     replicates = estimator.candidates_[0].replicates

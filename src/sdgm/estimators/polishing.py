@@ -8,7 +8,6 @@ wanted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +19,22 @@ from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.mode import STEPS_TO_MODE
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.basis import Basis
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.scaler import Scaler
-from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.elimination import keeps_covariance
-from sdgm.estimators.journal import journaled_learn
+from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
+from sdgm.estimators.progress import print_line
+from sdgm.estimators.run import Run
+from sdgm.estimators.training import Fit
 
 # multiplications of all passes of the outer loop together, and passes, least and most: with
 # millions of rows the weights hardly depend on the precisions
@@ -45,6 +48,8 @@ HEAVY_WORK = 5e10
 FEW_STEPS = 10
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
+# times that columns may come back which the first sample had removed, and which the second had
+ADMISSIONS, LAST_ADMISSIONS = 2, 1
 
 
 def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
@@ -73,7 +78,7 @@ def mapped(table: Any, columns: ModelColumns) -> Any:
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """Columns at rows of inputs, the constant first: Z of the polishing."""
+    """Columns at rows of inputs, the constant first: Z of the refinement."""
 
     scaler: Scaler
     basis: Basis
@@ -128,7 +133,7 @@ class AllRows:
         cls,
         table: Any,
         columns: ModelColumns,
-        options: Recipe,
+        recipe: Recipe,
         sample: BlockedRows | None = None,
     ) -> AllRows:
         """With the norms by a pass over the rows."""
@@ -136,7 +141,7 @@ class AllRows:
         return cls(
             table,
             columns,
-            norm if options.preparation.scale_columns else np.ones_like(norm),
+            norm if recipe.preparation.scale_columns else np.ones_like(norm),
             sample,
         )
 
@@ -151,19 +156,21 @@ class AllRows:
         return rows, np.diag(1.0 / self.norm[used]), replace(state, column=column)
 
     def learn(
-        self,
-        state: State,
-        options: Recipe,
-        callback: Callable[[Record], bool | None] | None = None,
+        self, state: State, recipe: Recipe, run: Run, callback: Callback | None = None
     ) -> Result:
-        """`learn` with all rows."""
+        """Learn from a state with all rows."""
         used = np.unique(np.concatenate([[0], state.column]))
         rows, Rt, seen = self.seen_by(state)
-        result = journaled_learn(rows, Rt, options.begun(seen), options, callback)
-        if result.stop is Stop.INTERRUPTED and not options.learns_alpha:
+        result = run.learn(recipe, rows, Rt, recipe.begun(seen), callback)
+        if result.stop is Stop.INTERRUPTED and not recipe.learns_alpha:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
         end = replace(result.state, column=used[result.state.column])
         return replace(result, state=end)
+
+    def in_units_of_norms(self, state: State) -> State:
+        """A state in the user's units, in those of these rows."""
+        scale = self.norm[state.column]
+        return replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
 
     def covariance(self, state: State) -> FloatArray | None:
         """Posterior covariance of the weights."""
@@ -172,7 +179,7 @@ class AllRows:
         except FactorizationError:
             return None
 
-    def with_columns_back(self, state: State, options: Recipe) -> State:
+    def with_columns_back(self, state: State, recipe: Recipe) -> State:
         """The state with weights that would each add to the evidence, noise hardly among them."""
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
@@ -189,7 +196,7 @@ class AllRows:
         if len(k) == 0:
             return state
         # a weak prior: those that share their work with others will be larger than by themselves
-        alpha = np.concatenate([state.alpha, np.full(len(k), options.preparation.alpha)])
+        alpha = np.concatenate([state.alpha, np.full(len(k), recipe.preparation.alpha)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
         order = np.lexsort((column, component))
@@ -213,108 +220,136 @@ def root_mean_squares(rows: RowSource) -> FloatArray:
     return np.where(norm > 0.0, norm, 1.0)
 
 
-@dataclass(frozen=True)
-class Polished:
-    """What learning from all rows led to, in the user's units."""
-
-    state: State
-    result: Result
-    covariance: FloatArray | None
-
-
 def with_shares(class_share: FloatArray, state: State) -> State:
     """The state with pi that sums to these shares within the classes."""
     before = np.bincount(state.component_class, state.pi)
     return replace(state, pi=state.pi * (class_share / before)[state.component_class])
 
 
-def standing_for(total: FloatArray, some: BlockedRows) -> BlockedRows:
-    """Some rows, each so many times that they are as many as there are in all classes."""
-    return some.repeated(total.sum() / class_totals(some, len(total)).sum())
+@dataclass(frozen=True)
+class Stage:
+    """A refinement of a model by more rows.
 
-
-def polished(
-    table: Any,
-    columns: ModelColumns,
-    state: State,
-    options: Recipe,
-    callback: Callable[[Record], bool | None] | None,
-    *,
-    admissions: int,
-    sample: BlockedRows | None,
-    few: BlockedRows | None,
-    is_last: bool,
-) -> Polished:
-    """Go on learning with these rows.
-
-    Parameters
+    Attributes
     ----------
+    name : str
     table : RowSource
         With inputs in place of Z.
-    columns : ModelColumns
-        All that may be used; the state counts them from one, the constant being zero.
-    state : State
-        What the sample led to, in the user's units.
-    options : Recipe
-    callback : callable, optional
     admissions : int
-        Times that columns may come back which the state does not use.
-    sample : BlockedRows, optional
-        A part of the rows that led to the state; its information directs the steps.
-    few : BlockedRows, optional
+        Times that columns may come back which the model does not use.
+    sample : BlockedRows or None
+        A part of the rows that led to the model; its information directs the steps.
+    few : BlockedRows or None
         Some of these rows, which lead to the mode while columns come back, where it is near enough.
     is_last : bool
         Whether no more rows follow.
     """
-    total = class_totals(table, state.n_classes)
-    if sample is not None:
-        sample = standing_for(total, sample)
-    if few is not None:
-        few = standing_for(total, few)
-    rows = AllRows.of(table, columns, options, sample)
-    scale = rows.norm[state.column]
-    class_share = options.class_shares(total)
-    state = with_shares(class_share, state)
-    state = replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
+
+    name: str
+    table: Any
+    admissions: int
+    sample: BlockedRows | None = None
+    few: BlockedRows | None = None
+    is_last: bool = True
+
+    def standing_for(self, total: FloatArray) -> Stage:
+        """The stage with samples that stand for all rows, given the weights of the classes."""
+
+        def repeated(some: BlockedRows | None) -> BlockedRows | None:
+            if some is None:
+                return None
+            return some.repeated(total.sum() / class_totals(some, len(total)).sum())
+
+        return replace(self, sample=repeated(self.sample), few=repeated(self.few))
+
+
+def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
+    """Go on learning with the rows of a stage; the fit as it was if that is interrupted."""
+    model, admissions = fit.model, 0
+    candidates = plan.form.candidate_basis(len(model.scaler.center))
+    if candidates is not None and plan.recipe.learns_alpha and plan.max_weights is None:
+        model = replace(model, basis=candidates, state=model.among(candidates))
+        admissions = stage.admissions
+    try:
+        refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
+    except KeyboardInterrupt:
+        return replace(fit, is_interrupted=True)
+    result = refinement.result
+    training = replace(
+        fit.training,
+        log_evidence=result.records[-1].log_evidence,
+        history=[*fit.training.history, *result.records],
+        stop_reason=result.stop.value,
+        # with millions of rows learning ends after a few passes by intent
+        converged=result.stop in (Stop.CONVERGED, Stop.EMPTY, Stop.MAX_ITER),
+    )
+    model = model.with_weights(refinement.state, refinement.covariance)
+    return Fit(model, training, result.stop is Stop.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What learning from the rows of a stage led to, in the user's units."""
+
+    state: State
+    result: Result
+    covariance: FloatArray | None
+
+
+def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refinement:
+    """Go on learning from the weights of a model, all of whose columns may be used."""
+    table, columns = stage.table, ModelColumns(model.scaler, model.basis)
+    total = class_totals(table, model.state.n_classes)
+    stage = stage.standing_for(total)
+    rows = AllRows.of(table, columns, recipe, stage.sample)
+    class_share = recipe.class_shares(total)
+    state = rows.in_units_of_norms(with_shares(class_share, model.state))
     # the weights at their mode, while the precisions stay as they are
-    in_few_steps = not is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
+    in_few_steps = not stage.is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
     # as far as few steps and the passes below take them
-    to_mode = one_climb(options, FEW_STEPS if in_few_steps else STEPS_TO_MODE)
+    to_mode = one_climb(recipe, FEW_STEPS if in_few_steps else STEPS_TO_MODE)
 
     def is_near(some: BlockedRows | None, state: State) -> bool:
         return some is not None and is_near_enough(len(table), some, state, columns.n_columns)
 
-    def climbed(state: State, otherwise: State, *, by_few: bool = False) -> State:
-        by = replace(rows, table=few) if by_few and is_near(few, state) else rows
+    def climbed(name: str, state: State, otherwise: State, *, by_few: bool = False) -> State:
+        by = replace(rows, table=stage.few) if by_few and is_near(stage.few, state) else rows
         try:
             # the few have other shares of classes, which a test of the constant would see
-            return with_shares(class_share, by.learn(state, to_mode).state)
+            return with_shares(class_share, by.learn(state, to_mode, run.at(name)).state)
         except FactorizationError:
             return otherwise
 
-    if admissions and not is_near(sample, state):
-        state = climbed(state, otherwise=state, by_few=True)
-    for left in reversed(range(admissions)):
-        larger = rows.with_columns_back(state, options)
-        if sample is None and larger is not state and (left or not in_few_steps):
-            larger = climbed(larger, otherwise=state, by_few=True)
+    if stage.admissions and not is_near(stage.sample, state):
+        state = climbed("first climb", state, otherwise=state, by_few=True)
+    for left in reversed(range(stage.admissions)):
+        larger = rows.with_columns_back(state, recipe)
+        if stage.sample is None and larger is not state and (left or not in_few_steps):
+            larger = climbed(f"admission {left}", larger, otherwise=state, by_few=True)
         if larger is state:
             break
         state = larger
-    most = passes_for(len(table), state, is_last=is_last)
-    passes = limited(options, max_iter=min(options.method.max_iter, most))
-    if not is_last:
-        find_mode = passes.method.find_mode
-        steps = min(find_mode.max_steps, MIDDLE_NEWTON)
-        passes = with_finder(passes, replace(find_mode, max_steps=steps))
-    result = rows.learn(state, passes, callback)
-    if result.stop is Stop.MAX_ITER and is_last:
-        result = replace(result, state=climbed(result.state, otherwise=result.state))
+    passes = limited_passes(recipe, len(table), state, is_last=stage.is_last)
+    result = rows.learn(state, passes, run.at("passes"), print_line if run.verbose else None)
+    if result.stop is Stop.MAX_ITER and stage.is_last:
+        last = climbed("last climb", result.state, otherwise=result.state)
+        result = replace(result, state=last)
     end = result.state
-    scale = rows.norm[end.column]
     has_covariance = end.n_weights > 0 and keeps_covariance(end.n_weights)
     covariance = rows.covariance(end) if has_covariance else None
+    scale = rows.norm[end.column]
     if covariance is not None:
         covariance = covariance / scale / scale[:, None]
     in_user_units = replace(end, w=end.w / scale, alpha=end.alpha * scale**2)
-    return Polished(in_user_units, result, covariance)
+    return Refinement(in_user_units, result, covariance)
+
+
+def limited_passes(recipe: Recipe, n_rows: int, state: State, *, is_last: bool) -> Recipe:
+    """The recipe with as many passes, and steps in each, as so many rows allow."""
+    most = passes_for(n_rows, state, is_last=is_last)
+    passes = limited(recipe, max_iter=min(recipe.method.max_iter, most))
+    if is_last:
+        return passes
+    find_mode = passes.method.find_mode
+    steps = min(find_mode.max_steps, MIDDLE_NEWTON)
+    return with_finder(passes, replace(find_mode, max_steps=steps))

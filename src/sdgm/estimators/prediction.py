@@ -82,10 +82,11 @@ class PredictionMixin:
         -------
         log_P_c : array of shape (n_samples, n_classes)
         """
-        if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
-            with np.errstate(divide="ignore"):
-                return np.log(self._averaged(X)[0])
-        return self._class_log_proba(X)
+        check_is_fitted(self)
+        predicted = [
+            predicted_log_proba(self.model_, rows, self.predictive) for rows in self._checked(X)
+        ]
+        return np.concatenate(predicted)
 
     def predict_component_proba(self, X: Any) -> FloatArray:
         """Component posterior P(c, m | x) of every row (Eq. 1).
@@ -144,6 +145,15 @@ class PredictionMixin:
         for start in range(0, X.shape[0], CANONICAL_ROWS):
             part = X.read(start, min(start + CANONICAL_ROWS, X.shape[0]))
             yield check_array(part, dtype=np.float64)
+
+
+def predicted_log_proba(model: FittedModel, X: FloatArray, predictive: str) -> FloatArray:
+    """Log class probabilities at the mode of the weights, or averaged over them: (N, C)."""
+    if choice("predictive", predictive, Predictive) is Predictive.MAP:
+        return model.log_proba(X)
+    mean, _ = model.averaged_proba(X, model.posterior_draws())
+    with np.errstate(divide="ignore"):
+        return np.log(mean)
 
 
 def check_names(model: Any, X: RowReader) -> None:

@@ -1,18 +1,144 @@
-"""Making the user's table ready: fewer components, merged rows, scaling."""
+"""Making the user's table ready: checked weights, merged rows, scaling, fewer components."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_X_y
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.estimators.progress import FIT_FRAMES
+from sdgm.core.inference.initialization import Start, distinct_rows
+from sdgm.core.model.scaler import Scaler
+from sdgm.estimators.open_settings import is_open
+from sdgm.estimators.parameters import (
+    check_classes,
+    check_labels,
+    checked_responsibilities,
+    checked_sample_weight,
+    choice,
+    class_factors,
+    components_per_class,
+)
+from sdgm.estimators.plan import Plan, plan_of
+from sdgm.estimators.problem import LARGEST_INPUT, Problem
+from sdgm.estimators.progress import warn_user
+from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning
 
 # deviation of a column, relative to its mean, that is only rounding
 CONSTANT_COLUMN = 1e-13
+
+
+def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: Plan) -> Problem:
+    """The problem of a table: weights checked, repeated rows merged, inputs standardised.
+
+    Parameters
+    ----------
+    X : (n_samples, D) array
+        Checked inputs, or kernel values.
+    y : (n_samples,) array
+        Labels.
+    sample_weight : array-like or None
+        As given.
+    plan : Plan
+    """
+    check_labels(y)
+    s = checked_sample_weight(sample_weight, X)
+    s *= class_factors(plan.class_weight, y, s)
+    used = np.flatnonzero(s > 0)
+    classes, codes = np.unique(y[used], return_inverse=True)
+    check_classes(classes)
+    given = plan.settings.given["n_components"]
+    n_components = components_per_class(plan.settings["n_components"], classes)
+    if plan.form.is_precomputed:  # a table that is large itself
+        plan.form.require(len(used), X.shape[1], plan.settings)
+    rows, s = X[used], s[used]
+    merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
+    first = np.full(len(merged), len(X))
+    np.minimum.at(first, inverse, used)
+    merged_codes = codes[np.searchsorted(used, first)]
+    init: Start | FloatArray
+    if isinstance(plan.init, str):
+        init = choice("init", plan.init, Start)
+        n_components = reduced_to_samples(
+            n_components, merged_codes, classes, warn=not is_open(given)
+        )
+    else:
+        init = checked_responsibilities(plan.init, codes, n_components, used, len(X))
+    if plan.merges_rows:
+        if not isinstance(init, Start):
+            init = merged_means(init, s, inverse)
+        rows, codes, s = merged[:, :-1], merged_codes, merged_s
+    else:
+        first = used
+    scaler = scaler_of(rows, s, plan)
+    rows = scaler.standardized(rows)
+    if not np.abs(rows).max() < LARGEST_INPUT:
+        remedy = "divide the kernel by a number" if plan.form.is_precomputed else None
+        raise ValueError(
+            f"the inputs are too large, up to {np.abs(rows).max():.3g}: their squares would "
+            f"overflow; {remedy or 'use standardize=True'}."
+        )
+    return Problem(
+        classes, scaler.reaching(rows), X, first, rows, codes, s, n_components, plan.recipe, init
+    )
+
+
+def prepared_again(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, chosen: Any = None
+) -> tuple[Plan, Problem]:
+    """The plan and the problem of an estimator that has been fitted to these rows.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        It is left as it is.
+    X, y, sample_weight
+        What it was fitted to.
+    chosen : dict, optional
+        Settings to take as chosen; if not given, they are as open as they were.
+    """
+    plan = plan_of(estimator, chosen=chosen)
+    X, y = check_X_y(X, y, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has warned
+        return plan, prepared(X, y, sample_weight, plan)
+
+
+def prepared_sample(sample: Sample, classes: np.ndarray[Any, Any], plan: Plan) -> Problem:
+    """The problem of distinct rows with frequencies of the classes."""
+    n_components = components_per_class(plan.settings["n_components"], classes)
+    scaler = scaler_of(sample.X, sample.s, plan)
+    X = scaler.standardized(sample.X)
+    return Problem(
+        classes,
+        scaler.reaching(X),
+        sample.X,
+        np.arange(len(X)),
+        X,
+        sample.y,
+        sample.s,
+        np.minimum(n_components, (sample.y > 0.0).sum(axis=0)),
+        plan.recipe,
+        choice("init", plan.init, Start),
+    )
+
+
+def scaler_of(X: FloatArray, s: FloatArray, plan: Plan) -> Scaler:
+    """Mean and inverse deviation of the inputs, or zero and one; those of the last fit."""
+    D = X.shape[1]
+    if plan.previous is not None:
+        scaler = plan.previous[0].scaler
+        if len(scaler.center) != D:
+            raise ValueError(
+                f"warm_start cannot go on from {len(scaler.center)} features to {D}; "
+                "set warm_start=False."
+            )
+        return replace(scaler, reach=np.inf)
+    return Scaler(*center_and_inverse_scale(X, s)) if plan.standardizes else Scaler.identity(D)
 
 
 def reduced_to_samples(
@@ -24,11 +150,10 @@ def reduced_to_samples(
     if warn and len(too_many):
         c = too_many[0]
         others = f" (and {len(too_many) - 1} other classes)" if len(too_many) > 1 else ""
-        warnings.warn(
+        warn_user(
             f"Class {classes.tolist()[c]!r} has {n_samples[c]} samples for {n_components[c]} "
             f"components and gets {n_samples[c]}{others}; lower n_components.",
             ComponentsReducedWarning,
-            stacklevel=3 + FIT_FRAMES,
         )
     return np.minimum(n_components, n_samples)
 

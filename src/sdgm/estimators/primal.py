@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sdgm.core.model.design import feature_design
-from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
-from sdgm.core.selection.reference import Reference
-from sdgm.estimators.automatic import AUTO_COMPONENTS
+from sdgm.core.model.features import Monomials
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.footprint import feature_bytes
-from sdgm.estimators.memory import require_memory
-from sdgm.estimators.parameters import choice
-from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
-
-# what is tried when the covariance type is left open
-SIMPLE_TO_FULL = ("tied", "diag", "full")
 
 
 class SDGMClassifier(BaseSDGM):
@@ -189,71 +178,16 @@ class SDGMClassifier(BaseSDGM):
         self.checkpoint = checkpoint
         self.solver = solver
 
-    def _make_columns(self, problem: Problem) -> Columns:
-        N, D = problem.X.shape
-        covariance_type = choice(
-            "covariance_type", self._setting("covariance_type"), CovarianceType
-        )
-        self._require_features(N, D, covariance_type)
-        phi = monomials(D, covariance_type)
-        with np.errstate(over="ignore"):
-            Phi = phi.transform(problem.X)
-        if not np.abs(Phi).max() < LARGEST_VALUE:
-            raise ValueError(
-                f"squares of the inputs are too large (largest input "
-                f"{np.abs(problem.X).max():.3g}); use standardize=True."
-            )
-        design = feature_design(Phi)
-        if problem.options.preparation.scale_columns:
-            design = design.scaled(problem.s)
-        return Columns(design, phi.without_constant(), problem.X)
+    fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "covariance_type": "full"}
 
-    def _require_columns(self, n_rows: int, n_inputs: int) -> None:
-        if self._chooses("covariance_type"):
-            self._require_features(n_rows, n_inputs, SIMPLE_TO_FULL[0])
-        else:
-            self._require_features(n_rows, n_inputs, self._setting("covariance_type"))
-
-    def _require_features(self, N: int, D: int, covariance_type: str) -> None:
-        """Refuse features that do not fit."""
-        H = n_monomials(D, covariance_type)
-        what = f"The {H} features of {D} inputs on {N} rows"
-        require_memory(feature_bytes(N, D, H), what, self._fewer_columns())
-
-    def _fewer_columns(self) -> list[str]:
-        is_full = self._setting("covariance_type") == CovarianceType.FULL
-        return ["covariance_type='diag'"] * is_full + ["fewer inputs", "fewer rows"]
-
-    def _columns_key(self, basis: Any) -> str:
-        return f"covariance_type={self._setting('covariance_type')!r}"
+    n_features_in_: int
 
     @property
     def terms_(self) -> np.ndarray[Any, Any]:
         """Names of the surviving terms, in the user's names of the inputs."""
-        basis: Any = self.model_.basis
+        basis = self.model_.basis
+        assert isinstance(basis, Monomials)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{i + 1}" for i in range(self.n_features_in_)]
         return np.array(basis.names(names), dtype=object)
-
-    n_features_in_: int
-    # fewer than in the dual form: squares grow without bound between and beyond the rows
-    _replicates: ClassVar[float] = 8.0
-    _fixed_settings: ClassVar[dict[str, Any]] = {"n_components": 3, "covariance_type": "full"}
-
-    def _rounds(self, reference: Reference) -> Iterator[Sequence[dict[str, Any]]]:
-        types: tuple[str, ...] = (self._setting("covariance_type"),)
-        if self._chooses("covariance_type"):
-            types = SIMPLE_TO_FULL
-        numbers: tuple[Any, ...] = (self._setting("n_components"),)
-        if self._chooses("n_components"):
-            numbers = AUTO_COMPONENTS
-        pairs = [(covariance_type, numbers[0]) for covariance_type in types]
-        pairs += [(types[-1], n_components) for n_components in numbers[1:]]
-        for i, (covariance_type, n_components) in enumerate(pairs):
-            n_columns = n_monomials(self.n_features_in_, covariance_type)
-            if i == 0 or self._is_affordable(n_components, n_columns, reference):
-                yield [{"covariance_type": covariance_type, "n_components": n_components}]
-
-    def _candidate_basis(self) -> Monomials:
-        return monomials(self.n_features_in_, self._setting("covariance_type")).without_constant()

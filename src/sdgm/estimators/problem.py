@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,9 @@ class Problem:
         Standardised rows, class indices or frequencies of the classes, and weights; repeated rows
         merged where the preset says so.
     n_components : (C,) array
-    options : Recipe
+    recipe : Recipe
     init : Start or (N, K) array
+        Responsibilities to start from, or how they are made.
     """
 
     classes: np.ndarray[Any, Any]
@@ -50,7 +51,7 @@ class Problem:
     y: LabelArray
     s: FloatArray
     n_components: IntArray
-    options: Recipe
+    recipe: Recipe
     init: Start | FloatArray
 
     @property
@@ -76,3 +77,7 @@ class Columns:
     design: Design
     basis: Basis
     points: FloatArray
+
+    def scaled(self, s: FloatArray) -> Columns:
+        """The columns in units of their norms, under sample weights."""
+        return replace(self, design=self.design.scaled(s))

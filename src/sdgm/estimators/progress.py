@@ -1,23 +1,19 @@
-"""Progress of a fit, read from its records: printed lines and scikit-learn's callbacks."""
+"""What a fit shows while it runs: printed lines, scikit-learn's callbacks and warnings."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from sdgm.core.inference.learning import Result
 from sdgm.core.model.state import Record
-
-if TYPE_CHECKING:
-    from sdgm.core.inference.learning import Result
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    # calls between the user's line and the body of `fit`, for warnings that point at it
-    FIT_FRAMES = 2
 except ImportError:  # scikit-learn < 1.9
-    FIT_FRAMES = 1
     F = TypeVar("F", bound=Callable[..., Any])
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -28,10 +24,12 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["FIT_FRAMES", "CallbackSupportMixin", "Progress", "print_end", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Task", "print_end", "print_line", "warn_user", "with_callbacks"]
 
 # iterations between two lines at verbose=1
 LINE_EVERY = 10
+# packages between a fit and the user's own line
+LIBRARIES = ("sdgm", "sklearn", "joblib", "contextlib")
 
 
 def print_line(record: Record) -> None:
@@ -55,45 +53,64 @@ def print_end(result: Result) -> None:
     )
 
 
-class Progress:
-    """Called after every outer pass of learning; true when a callback asks to stop.
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's own code that led here."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES:
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+class Task:
+    """A fit as scikit-learn's callbacks see it; without a context nobody is told anything.
 
     Parameters
     ----------
-    verbose : int
-        Zero for silence, one for a line now and then, two for a line per pass.
-    context : scikit-learn's callback context of this start, or None
     estimator : the estimator being fitted
-    attributes : callable
-        Fitted attributes of a record's state, for callbacks that want to predict.
+    make_context : callable or None
+        Makes scikit-learn's callback context.
     data : dict
         ``X``, ``y`` and ``metadata`` for callbacks that want to score.
     """
 
     def __init__(
         self,
-        verbose: int,
-        context: Any,
-        estimator: Any,
-        attributes: Callable[[Record], dict[str, Any]],
-        data: dict[str, Any],
+        estimator: Any = None,
+        make_context: Callable[[], Any] | None = None,
+        data: dict[str, Any] | None = None,
     ) -> None:
-        self.verbose = verbose
-        self.context = context
         self.estimator = estimator
-        self.attributes = attributes
-        self.data = data
+        self.make_context = make_context
+        self.data = data or {}
+        self.context: Any = None
 
-    def __call__(self, record: Record) -> bool:
-        if self.verbose > 1 or (self.verbose == 1 and record.iteration % LINE_EVERY == 1):
-            print_line(record)
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody is told."""
+        return self.make_context is not None
+
+    def begin(self) -> None:
+        """Say that the fit begins."""
+        if self.make_context is not None:
+            self.context = self.make_context()
+            self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def end(self) -> None:
+        """Say that the fit ended."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+    def iteration(self, attributes: Callable[[Record], dict[str, Any]], record: Record) -> bool:
+        """Tell of a record, and of the fitted attributes at its state; true to stop."""
         if self.context is None:
             return False
         task = self.context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         stop = task.call_on_fit_task_end(
             estimator=self.estimator,
-            reconstruction_attributes=partial(self.attributes, record),
+            reconstruction_attributes=partial(attributes, record),
             **self.data,
         )
         return bool(stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
@@ -15,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import MAX_CLUSTERS
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Stop
 from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 from sdgm.core.selection.reference import MAX_RANK
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.automatic import MAX_ROWS, choose, honest_covariance, is_interrupted
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.choosing import MAX_ROWS, choose, is_interrupted
+from sdgm.estimators.elimination import honest_covariance
 from sdgm.estimators.footprint import clusters_bytes, reference_bytes
 from sdgm.estimators.large import all_in_memory
 from sdgm.estimators.memory import require_memory
@@ -30,10 +31,14 @@ from sdgm.estimators.parameters import (
     class_factors,
     whole_number,
 )
+from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
+from sdgm.estimators.progress import warn_user
+from sdgm.estimators.run import Run
 from sdgm.estimators.threads import blas_threads
+from sdgm.estimators.training import Training
 
 UNLABELLED = -1
 
@@ -150,6 +155,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         whole_number("max_unlabelled", self.max_unlabelled)
         estimator = self._unfitted()
+        plan = plan_of(estimator)
         X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         labelled = has_label(y)
         s = checked_sample_weight(sample_weight, X)
@@ -172,7 +178,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         rows = self._rows(X, y, s, labelled)
         reference = None
         if not rows.labelled.all() and rows.labelled.sum() <= MAX_ROWS:
-            estimator._require_columns(*rows.X.shape)
+            plan.form.require(len(rows.X), rows.X.shape[1], plan.settings)
             self._require_reference(rows)
             reference = self._reference(rows)
         self.shares_: dict[str, float] = {} if reference is None else reference.shares
@@ -180,9 +186,9 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if reference is None:
             plain = clone(estimator).set_params(class_weight=None)
             plain.fit(X[used], y[used], s[used])
-            self._keep(estimator, plain, np.flatnonzero(used))
+            self._keep(estimator, plain.model_, plain.training_, np.flatnonzero(used))
         else:
-            self._learn(estimator, rows, reference)
+            self._learn(estimator, plan, rows, reference)
         self.transduction_ = y.copy()
         if not labelled.all():
             self.transduction_[~labelled] = self.estimator_.predict(X[~labelled])
@@ -259,7 +265,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
                 f"{type(estimator).__name__}; for others there is scikit-learn's "
                 "SelfTrainingClassifier."
             )
-        if estimator._is_precomputed():
+        if form_of(estimator, settings_of(estimator)).is_precomputed:
             raise ValueError(
                 "kernel='precomputed' has no inputs whose clusters could be found; name a kernel."
             )
@@ -313,7 +319,11 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             return None
 
     def _learn(
-        self, estimator: Any, rows: PartlyLabelledRows, reference: PartlyLabelledReference
+        self,
+        estimator: BaseSDGM,
+        plan: Plan,
+        rows: PartlyLabelledRows,
+        reference: PartlyLabelledReference,
     ) -> None:
         """The smallest model of the wrapped kind that says what the reference says."""
         if not isinstance(estimator.init, str):
@@ -323,35 +333,26 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             )
         labelled = rows.labelled
         y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
-        plain = clone(estimator).set_params(
-            class_weight=None, warm_start=False, random_state=estimator._seeds()[0]
-        )
-        plain.n_features_in_ = rows.X.shape[1]
-        model, tried, _ = choose(
-            plain, plain._rounds(reference), rows.X, y, rows.s, reference, self.classes_
-        )
-        covariance = honest_covariance(
-            model.model_, rows.X[labelled], y[labelled], rows.s[labelled]
-        )
-        model.model_ = replace(model.model_, covariance=covariance)
-        model.training_ = replace(
-            model.training_, chosen=dict(tried[0].parameters), candidates=tried
-        )
-        self._keep(estimator, model, rows.first_user_row)
-        if model.stop_reason_ in (Stop.MAX_ITER, Stop.NUMERICAL) and not is_interrupted(tried[0]):
-            warnings.warn(
-                f"Learning of the chosen model ended early ({model.stop_reason_}) after "
-                f"{model.n_iter_} iterations; raise max_iter or tol, or give the estimator its "
-                "settings.",
+        run = Run(verbose=estimator.verbose)
+        fit, tried, _ = choose(plan, (rows.X, y, rows.s), self.classes_, reference, run)
+        known = rows.X[labelled], y[labelled], rows.s[labelled]
+        model = replace(fit.model, covariance=honest_covariance(fit.model, *known))
+        training = replace(fit.training, chosen=dict(tried[0].parameters), candidates=tried)
+        self._keep(estimator, model, training, rows.first_user_row)
+        stop = training.stop_reason
+        if stop in (Stop.MAX_ITER, Stop.NUMERICAL) and not is_interrupted(tried[0]):
+            warn_user(
+                f"Learning of the chosen model ended early ({stop}) after {training.n_iter} "
+                "iterations; raise max_iter or tol, or give the estimator its settings.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
-    def _keep(self, estimator: BaseSDGM, model: BaseSDGM, user_rows: IntArray) -> None:
+    def _keep(
+        self, estimator: BaseSDGM, model: FittedModel, training: Training, user_rows: IntArray
+    ) -> None:
         """Keep a model as a fit of the wrapped classifier to the user's rows."""
-        estimator.n_features_in_ = model.n_features_in_
-        estimator.model_ = model.model_.at_rows(user_rows)
-        estimator.training_ = model.training_
+        estimator.n_features_in_ = self.n_features_in_
+        estimator.model_, estimator.training_ = model.at_rows(user_rows), training
         self.estimator_ = estimator
 
     def _name_features(self) -> None:

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.model.state import Record
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.state import Record, Stop
 
-if TYPE_CHECKING:
-    from sdgm.estimators.automatic import Candidate
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was tried.
+
+    Attributes
+    ----------
+    parameters : dict
+        Of the estimator.
+    replicates : float
+    n_weights : int
+    n_numbers : int
+        Weights, and inputs of relevance vectors.
+    divergence : float
+        Mean divergence from the reference at the training rows, in nats.
+    stop_reason : str
+        Why its learning ended.
+    """
+
+    parameters: dict[str, Any]
+    replicates: float
+    n_weights: int
+    n_numbers: int
+    divergence: float
+    stop_reason: str = Stop.CONVERGED.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +82,12 @@ class Training:
     def without_states(self) -> Training:
         """The same with records that carry no states."""
         return replace(self, history=[replace(record, state=None) for record in self.history])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit led to: a model, how it was learned, and whether the user ended it."""
+
+    model: FittedModel
+    training: Training
+    is_interrupted: bool = False

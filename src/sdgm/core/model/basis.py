@@ -18,6 +18,11 @@ class Basis(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def n_stored_numbers(self) -> int:
+        """Numbers that a model keeps of the training rows."""
+        ...
+
     def transform(self, X: FloatArray) -> FloatArray:
         """Values of the columns at standardised rows: (N, n)."""
         ...

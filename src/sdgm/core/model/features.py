@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Monomials:
 
     first: IntArray
     second: IntArray
+
+    n_stored_numbers: ClassVar[int] = 0  # of the training rows
 
     def __len__(self) -> int:
         return len(self.first)

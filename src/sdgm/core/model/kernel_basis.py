@@ -38,6 +38,11 @@ class KernelBasis:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    @property
+    def n_stored_numbers(self) -> int:
+        """Inputs of the vectors."""
+        return self.vectors.size
+
     def transform(self, X: FloatArray) -> FloatArray:
         """Kernel values at standardised rows: (N, n)."""
         return self.kernel.gram(X, self.vectors)
@@ -71,6 +76,7 @@ class PrecomputedBasis:
     user_rows: IntArray
     user_vectors: ClassVar[None] = None
     gamma: ClassVar[float] = np.nan
+    n_stored_numbers: ClassVar[int] = 0
 
     def __len__(self) -> int:
         return len(self.user_rows)

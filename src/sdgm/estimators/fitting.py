@@ -1,0 +1,244 @@
+"""From a problem to a fitted model: columns, a start, Algorithm 1, and the user's units again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.evidence import laplace_covariance
+from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.learning import Result
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.state import Record, State, Stop
+from sdgm.core.objective.derivatives import class_weights
+from sdgm.core.solvers.precision import FactorizationError
+from sdgm.estimators.elimination import keeps_covariance, within_budget
+from sdgm.estimators.plan import Plan
+from sdgm.estimators.problem import Columns, Problem
+from sdgm.estimators.progress import print_end, warn_user
+from sdgm.estimators.requirements import largest_matrix, require_learning, require_rank
+from sdgm.estimators.run import Run
+from sdgm.estimators.threads import learning_threads
+from sdgm.estimators.training import Fit, Training
+from sdgm.exceptions import NumericalTroubleWarning
+
+
+def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
+    """Learn with the settings as they are, and keep to the budget of weights."""
+    columns = columns_of(problem, plan)
+    previous = previous_state(problem, plan, columns)
+    state = start_state(problem, columns) if previous is None else in_columns(previous, columns)
+    seeds = run.seeds(plan.seeds)
+
+    def learn_from(start: int) -> Result:
+        rows = Rows(columns.design.Z, problem.y, problem.s)
+        if previous is None:
+            rows = replace(rows, r0=initial_r(problem, columns, seeds[start]))
+        return learned(problem, columns, rows, state, plan, run.at(f"start {start}"))
+
+    is_alone = run.task.is_watched or run.checkpoint.is_kept
+    results = from_all_starts(learn_from, len(seeds), 1 if is_alone else plan.n_jobs)
+    best = max(results, key=final_evidence)
+    if run.verbose:
+        print_end(best)
+    covariance = learned_covariance(problem, columns, best.state)
+    fit = Fit(
+        replace(fitted_model(problem, columns, best.state), covariance=covariance),
+        training_of(results, best, columns, plan, state.n_weights),
+        any(result.stop is Stop.INTERRUPTED for result in results),
+    )
+    if plan.max_weights is None or fit.is_interrupted:
+        return fit
+    return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
+
+
+def columns_of(problem: Problem, plan: Plan) -> Columns:
+    """The candidate columns, if learning with them fits into memory."""
+
+    def grown(n_columns: int, rank: int) -> None:
+        require_rank(problem, plan, n_columns, rank)
+
+    columns = plan.form.columns(problem, grown)
+    if problem.recipe.preparation.scale_columns:
+        columns = columns.scaled(problem.s)
+    H, p = columns.design.Rt.shape
+    require_learning(problem, plan, H, min(H, p))
+    return columns
+
+
+# --- where learning starts ---
+
+
+def start_state(problem: Problem, columns: Columns) -> State:
+    """Zero weights on every column of every component."""
+    preparation = problem.recipe.preparation
+    return initial_state(
+        len(columns.design.scale),
+        problem.n_components,
+        problem.recipe.class_shares(class_weights(problem.y, problem.s)),
+        alpha=preparation.alpha,
+        pinned=preparation.pinned,
+    )
+
+
+def initial_r(problem: Problem, columns: Columns, seed: int) -> FloatArray:
+    """Responsibilities of the first M-step, as given or from clusters: (N, K)."""
+    if not isinstance(problem.init, Start):
+        return problem.init
+    return initial_responsibilities(
+        columns.points, problem.y, problem.s, problem.n_components, problem.init, seed
+    )
+
+
+def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | None:
+    """The state of the last fit, in the columns of this one, if it is to be gone on from."""
+    if plan.previous is None:
+        return None
+    model, training = plan.previous
+    if not np.array_equal(model.classes, problem.classes):
+        raise ValueError(
+            f"warm_start cannot go on from classes {model.classes.tolist()} to "
+            f"{problem.classes.tolist()}; set warm_start=False."
+        )
+    key = plan.key(columns.basis)
+    if training.settings != key:
+        raise ValueError(
+            f"warm_start cannot go on from {training.settings} to {key}; set warm_start=False."
+        )
+    state = model.among(columns.basis)
+    if not problem.recipe.learns_alpha:
+        state = replace(state, alpha=np.full(state.n_weights, plan.alpha))
+    # nothing to go on from: all was pruned, or none of the relevance vectors is here
+    return state if state.n_weights else None
+
+
+def in_columns(state: State, columns: Columns) -> State:
+    """A state in the user's units, in those of the columns."""
+    scale = columns.design.scale[state.column]
+    return replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
+
+
+# --- learning ---
+
+
+def learned(
+    problem: Problem, columns: Columns, rows: Rows, state: State, plan: Plan, run: Run
+) -> Result:
+    """One run of Algorithm 1."""
+
+    def attributes(record: Record) -> dict[str, Any]:
+        assert record.state is not None
+        return {"model_": fitted_model(problem, columns, record.state)}
+
+    N, rank = len(problem.y), min(columns.design.Rt.shape)
+    size = largest_matrix(problem, rank)
+    work = N * size * float(problem.n_components.sum()) * rank
+    with learning_threads(N, work, size) as crew:
+        return run.learn(
+            problem.recipe,
+            rows.shared_by(crew),
+            columns.design.Rt,
+            problem.recipe.begun(state),
+            run.observer(attributes),
+            keep_states=plan.record_states or run.task.is_watched,
+        )
+
+
+def from_all_starts(
+    learn_from: Callable[[int], Result], n_starts: int, n_jobs: int | None
+) -> list[Result]:
+    """One result per start, or up to the one that was interrupted."""
+    if n_starts > 1 and n_jobs not in (None, 1):
+        return Parallel(n_jobs=n_jobs)(delayed(learn_from)(start) for start in range(n_starts))
+    results: list[Result] = []
+    for start in range(n_starts):
+        results.append(learn_from(start))
+        if results[-1].stop is Stop.INTERRUPTED:
+            break
+    return results
+
+
+# --- what was learned, in the user's units ---
+
+
+def fitted_model(problem: Problem, columns: Columns, state: State) -> FittedModel:
+    """The model of a state of learning, without the covariance of its weights."""
+    return FittedModel.from_candidates(
+        problem.classes, problem.scaler, columns.basis, in_user_units(state, columns)
+    )
+
+
+def in_user_units(state: State, columns: Columns) -> State:
+    """The state with weights of columns that were not divided by their norms."""
+    scale = columns.design.scale[state.column]
+    return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
+
+
+def learned_covariance(problem: Problem, columns: Columns, state: State) -> FloatArray | None:
+    """Posterior covariance of the weights in the user's units; None if there are too many."""
+    if keeps_covariance(state.n_weights):
+        rows, scale = Rows(columns.design.Z, problem.y, problem.s), columns.design.scale
+        own = scale[state.column]
+        with suppress(FactorizationError, FloatingPointError), np.errstate(over="raise"):
+            return laplace_covariance(rows, columns.design.Rt, state) / own / own[:, None]
+    return None
+
+
+def training_of(
+    results: list[Result], best: Result, columns: Columns, plan: Plan, n_initial_weights: int
+) -> Training:
+    """How the best of several starts was learned; settings may have been chosen by a fit before."""
+    history = [
+        replace(record, state=in_user_units(record.state, columns))
+        if plan.record_states and record.state is not None
+        else replace(record, state=None)
+        for record in best.records
+    ]
+    earlier = None if plan.previous is None else plan.previous[1]
+    return Training(
+        history=history,
+        log_evidence=final_evidence(best),
+        start_log_evidences=np.array([final_evidence(result) for result in results]),
+        n_initial_weights=n_initial_weights,
+        converged=best.stop in (Stop.CONVERGED, Stop.EMPTY),
+        stop_reason=best.stop.value,
+        settings=plan.key(columns.basis),
+        chosen={} if earlier is None else earlier.chosen,
+        candidates=[] if earlier is None else earlier.candidates,
+    )
+
+
+def final_evidence(result: Result) -> float:
+    """Log evidence at the end of a run."""
+    return result.records[-1].log_evidence if result.records else -np.inf
+
+
+def warn_about(training: Training) -> None:
+    """Say so when learning did not end well."""
+    n_iter, of_what, remedy = training.n_iter, "", ""
+    if training.learned_reference:
+        of_what = " of the chosen model"
+        remedy = "give the settings instead of leaving them open"
+    if training.stop_reason == Stop.MAX_ITER and not training.converged:
+        change = f" (last relative change {training.history[-1].alpha_change:.2g})"
+        warn_user(
+            f"Learning{of_what} stopped at max_iter={n_iter} before it converged"
+            f"{'' if remedy else change}; raise max_iter or tol{', or ' * bool(remedy)}{remedy}.",
+            ConvergenceWarning,
+        )
+    elif training.stop_reason == Stop.NUMERICAL:
+        remedy = remedy or "standardise the inputs, or lower the scale of the kernel"
+        warn_user(
+            f"Learning{of_what} stopped after {n_iter} iterations because the posterior "
+            "precision of the weights could not be factorised; the model is the one reached so "
+            f"far. {remedy[0].upper()}{remedy[1:]}.",
+            NumericalTroubleWarning,
+        )

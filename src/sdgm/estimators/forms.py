@@ -1,0 +1,84 @@
+"""What the original and the dual form differ in: the columns that weights belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, Protocol, Self
+
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.selection.reference import Reference
+from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.problem import Columns, Problem
+
+# components per class that are tried when their number is left open
+AUTO_COMPONENTS = (1, 2, 3)
+# components times columns beyond which larger candidates are left out: with dozens of classes they
+# would take minutes each
+MAX_COORDINATES = 8_000
+
+# refuses so many candidate columns of such a rank, if learning with them does not fit
+RequireRank = Callable[[int, int], None]
+
+
+class Form(Protocol):
+    """How rows become columns, and what is tried where that is left open."""
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X holds kernel values instead of inputs."""
+        ...
+
+    @property
+    def replicates(self) -> float:
+        """How often each row counts when a sparse model learns from a dense one."""
+        ...
+
+    def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
+        """The candidate columns of a problem."""
+        ...
+
+    def require(self, n_rows: int, n_inputs: int, settings: OpenSettings) -> None:
+        """Refuse columns that cannot fit, as far as the shape of the table tells.
+
+        Where columns are to be chosen, those that are tried first.
+        """
+        ...
+
+    def remedies(self) -> list[str]:
+        """Words for what would make the design smaller."""
+        ...
+
+    def key(self, basis: Basis) -> str:
+        """Words for what the columns are."""
+        ...
+
+    def candidate_basis(self, n_inputs: int) -> Basis | None:
+        """All columns but the constant, in order, where they do not depend on the rows."""
+        ...
+
+    def finds(self, model: FittedModel, problem: Problem) -> bool:
+        """Whether any column of an earlier model is among those of a problem."""
+        ...
+
+    def continuing(self, model: FittedModel) -> Self:
+        """The form with which an earlier model goes on."""
+        ...
+
+    def with_settings(self, settings: OpenSettings) -> Self:
+        """The form with other values of the open settings."""
+        ...
+
+    def rounds(
+        self, settings: OpenSettings, n_inputs: int, reference: Reference
+    ) -> Iterator[Sequence[dict[str, Any]]]:
+        """Settings to try, simple ones in the first rounds."""
+        ...
+
+
+def is_affordable(n_components: Any, n_columns: int, reference: Reference) -> bool:
+    """Whether a candidate with so many columns is small enough to be tried."""
+    n_rows, n_classes = reference.P_c.shape
+    per_class = int(n_components) if isinstance(n_components, Integral) else 1
+    return n_classes * per_class * min(n_rows, n_columns) <= MAX_COORDINATES

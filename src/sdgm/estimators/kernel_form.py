@@ -1,0 +1,275 @@
+"""The dual form: columns are kernels at training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.design import kernel_design, matrix_design, pivoted_cholesky
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
+from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
+from sdgm.core.selection.reference import Reference
+from sdgm.estimators.footprint import explicit_bytes, gram_bytes
+from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
+from sdgm.estimators.memory import require_memory
+from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.parameters import positive_number
+from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+
+PRECOMPUTED = "precomputed"
+# settings that are compared before the first of them can be chosen
+FIRST_ROUND = 3
+# components times columns up to which all rows can become relevance vectors when a reference is
+# learned, and how many can at least
+MAX_SPREAD = 4_000
+MIN_CANDIDATES = 100
+# candidates beyond which only those that lie apart can, unless the kernel has few explicit
+# features: as many, or until the others' kernel values are known to this share of the largest
+MANY_CANDIDATES = 8_192
+MAX_VECTORS = 256
+SPREAD_TOLERANCE = 1e-2
+
+
+@dataclass(frozen=True)
+class KernelForm:
+    """Weights on kernel values between a row and the training rows.
+
+    Attributes
+    ----------
+    kernel : name, "precomputed" or callable
+    gamma : float, "scale" or None
+    degree, coef0
+        Of a polynomial kernel.
+    default_gamma : float or "scale"
+        What gamma is when it is None.
+    """
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    default_gamma: float | str
+
+    replicates: ClassVar[float] = 32.0
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X holds kernel values instead of inputs."""
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the kernel is known, by name or as a function."""
+        return not isinstance(self.kernel, str) or self.kernel in set(KernelName)
+
+    def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
+        """Kernels at the rows of a problem that can become relevance vectors."""
+        if self.is_precomputed:
+            return precomputed_columns(problem)
+        if not self.is_named:
+            known = ", ".join(repr(str(name)) for name in KernelName)
+            raise ValueError(
+                f"kernel must be one of {known}, 'precomputed' or a callable, got {self.kernel!r}."
+            )
+        gamma = self._gamma_at(problem)
+        kernel = make_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        X, new = problem.X, first_of_equals(problem)
+        candidates, user_rows = X[new], problem.first_user_row[new]
+        N, D = X.shape
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = spread_candidates(kernel, candidates, problem)
+            if spread is None:
+                self._require_kernel(kernel, *candidates.shape)
+
+                grown = partial(require_rank, len(candidates) + 1)
+                design = kernel_design(kernel, candidates, grown)
+                design = design.at_rows(np.cumsum(new) - 1)
+            else:
+                self._require_gram(N, D, len(spread))
+                candidates, user_rows = candidates[spread], user_rows[spread]
+                design = matrix_design(kernel.gram(X, candidates))
+            largest = np.abs(design.Z).max() * np.abs(design.Rt).max()
+        if not largest < LARGEST_VALUE:
+            raise ValueError(
+                f"kernel values are too large (largest input {np.abs(X).max():.3g}, gamma "
+                f"{gamma:.3g}); use standardize=True or a smaller gamma."
+            )
+        basis = KernelBasis(kernel, candidates, user_rows, problem.X_user[user_rows], gamma)
+        return Columns(design, basis, X)
+
+    def _gamma_at(self, problem: Problem) -> float:
+        """The number that gamma stands for."""
+        gamma = self.default_gamma if self.gamma is None else self.gamma
+        if isinstance(gamma, str):
+            if gamma != "scale":
+                raise ValueError(
+                    f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}."
+                )
+            X, share = problem.X, problem.s / problem.s.sum()
+            total = float((share @ (X - share @ X) ** 2).sum())
+            # inputs without variance, or with one that underflows, have no scale
+            gamma = 1.0 / total if total > np.finfo(float).tiny else 1.0
+        return positive_number("gamma", gamma)
+
+    def require(self, n_rows: int, n_inputs: int, settings: OpenSettings) -> None:
+        """Refuse a kernel matrix that does not fit, where the kernel tells its size."""
+        if self.is_precomputed:
+            self._require_gram(n_rows, n_inputs, n_rows)
+        if settings.chooses("kernel") or not self.is_named:
+            return  # an rbf kernel comes first, whose rank is not known beforehand
+        kernel = make_kernel(self.kernel, degree=self.degree, coef0=self.coef0)
+        if kernel.diagonal(np.zeros((1, n_inputs))) is None:  # no rows can be chosen that lie apart
+            self._require_kernel(kernel, n_rows, n_inputs)
+
+    def _require_kernel(self, kernel: Kernel, N: int, D: int) -> None:
+        """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.
+
+        The rank of an rbf kernel is usually far below the rows, and found out on the way.
+        """
+        size = kernel.explicit_size(D)
+        if size is not None and size < N:
+            what = f"The {size} monomials of {D} inputs on {N} rows"
+            require_memory(explicit_bytes(N, D, size), what, self.remedies())
+        elif kernel.diagonal(np.zeros((1, D))) is None:
+            self._require_gram(N, D, N)
+
+    def _require_gram(self, N: int, D: int, n_columns: int) -> None:
+        what = f"The kernel matrix of {N} rows x {n_columns} columns"
+        require_memory(gram_bytes(N, D, n_columns), what, self.remedies())
+
+    def remedies(self) -> list[str]:
+        """Words for what would make the design smaller."""
+        match self.kernel if isinstance(self.kernel, str) else None:
+            case KernelName.POLY:
+                return ["fewer rows", "fewer inputs", "a lower degree"]
+            case KernelName.RBF:
+                return ["fewer rows", "a smaller gamma"]
+            case KernelName.LINEAR:
+                return ["fewer rows", "fewer inputs"]
+            case _:
+                return ["fewer rows"]
+
+    def key(self, basis: Basis) -> str:
+        """Words for what the columns are."""
+        assert isinstance(basis, KernelBasis | PrecomputedBasis)
+        name = getattr(self.kernel, "__name__", self.kernel)
+        return (
+            f"kernel={name!r} with gamma={basis.gamma}, degree={self.degree!r}, "
+            f"coef0={self.coef0!r}"
+        )
+
+    def candidate_basis(self, n_inputs: int) -> None:
+        """Columns depend on the rows."""
+        return
+
+    def finds(self, model: FittedModel, problem: Problem) -> bool:
+        """Whether any relevance vector is among the rows."""
+        if self.is_precomputed:
+            return True
+        rows = {row.tobytes() for row in problem.X}
+        return any(vector in rows for vector in model.basis.column_keys())
+
+    def continuing(self, model: FittedModel) -> KernelForm:
+        """The form with the scale that the weights of an earlier model are for."""
+        gamma = self.default_gamma if self.gamma is None else self.gamma
+        if isinstance(gamma, str) and gamma == "scale" and not self.is_precomputed:
+            assert isinstance(model.basis, KernelBasis)
+            return replace(self, gamma=model.basis.gamma)
+        return self
+
+    def with_settings(self, settings: OpenSettings) -> KernelForm:
+        """The form with another kernel or scale."""
+        return replace(self, kernel=settings["kernel"], gamma=settings["gamma"])
+
+    def rounds(
+        self, settings: OpenSettings, n_inputs: int, reference: Reference
+    ) -> Iterator[Sequence[dict[str, Any]]]:
+        """Both kernels and two quadratic components, then more of them."""
+        numbers: tuple[Any, ...] = (settings["n_components"],)
+        if settings.chooses("n_components"):
+            numbers = AUTO_COMPONENTS
+        kernels: tuple[Any, ...] = (settings["kernel"],)
+        if settings.chooses("kernel"):
+            kernels = (KernelName.RBF.value, KernelName.POLY.value)
+        # more components of an rbf kernel add little to what one can say
+        n_columns = comb(n_inputs + int(self.degree), int(self.degree))
+        pairs = [(kernel, numbers[0]) for kernel in kernels]
+        pairs += [(kernels[-1], n_components) for n_components in numbers[1:]]
+        tried = [
+            {
+                "kernel": kernel,
+                "n_components": n_components,
+                "gamma": reference_gamma(kernel, settings, reference),
+            }
+            for i, (kernel, n_components) in enumerate(pairs)
+            if i < len(kernels) or is_affordable(n_components, n_columns, reference)
+        ]
+        # two quadratic components often say with fewer numbers what one rbf component can say
+        yield tried[:FIRST_ROUND]
+        for each in tried[FIRST_ROUND:]:
+            yield [each]
+
+
+def reference_gamma(kernel: Any, settings: OpenSettings, reference: Reference) -> Any:
+    """The scale of the best dense model with this kind of kernel, unless one is given."""
+    if not settings.chooses("gamma"):
+        return settings.given["gamma"]
+    best = reference.best("rbf" if kernel == KernelName.RBF else "quadratic")
+    return getattr(best.kernel, "gamma", "scale") if best is not None else "scale"
+
+
+def precomputed_columns(problem: Problem) -> Columns:
+    """Kernel values that the user hands in."""
+    n_rows, n_columns = problem.X_user.shape
+    if n_rows != n_columns:
+        raise ValueError(
+            f"X has shape {problem.X_user.shape}; with kernel='precomputed' it must be the "
+            "square matrix of kernel values between the training rows."
+        )
+    used = problem.first_user_row
+    design = matrix_design(problem.X[:, used])
+    return Columns(design, PrecomputedBasis(used), design.Z)
+
+
+def first_of_equals(problem: Problem) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows can have a column: not those equal to the row before, where rows are merged.
+
+    Rows of different class may be equal, and are then next to each other.
+    """
+    new = np.ones(len(problem.X), dtype=bool)
+    if problem.recipe.preparation.merge_rows:
+        new[1:] = (problem.X[1:] != problem.X[:-1]).any(axis=1)
+    return new
+
+
+def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
+    """Which rows can be relevance vectors, where not all can; None for all.
+
+    Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
+    them could: when a reference is learned, which is smooth, by many components; and when there
+    are many rows and a kernel without few explicit features.
+    """
+    size = kernel.explicit_size(candidates.shape[1])
+    rank = len(candidates) if size is None else min(len(candidates), size)
+    has_labels = problem.y.ndim == 1
+    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
+        return None
+    diagonal = kernel.diagonal(candidates)
+    if has_labels:
+        if diagonal is None:  # nothing tells which lie apart
+            return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
+        spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
+        return np.sort(spread)
+    n_components = int(problem.n_components.sum())
+    if diagonal is None or n_components * rank <= MAX_SPREAD:
+        return None
+    n_kept = max(MAX_SPREAD // n_components, MIN_CANDIDATES)
+    return np.sort(pivoted_cholesky(kernel, candidates, diagonal, max_rank=n_kept)[1])

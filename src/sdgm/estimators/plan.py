@@ -1,0 +1,210 @@
+"""The parameters of a fit, checked: settings that may be chosen, the form, and the recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from sdgm.core.inference.presets import PRESETS, Preset
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import (
+    for_sample,
+    limited,
+    with_ridge_prior,
+    with_shared_columns,
+    with_solver,
+)
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.solvers.select import Solver
+from sdgm.estimators.forms import Form
+from sdgm.estimators.kernel_form import KernelForm
+from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.parameters import (
+    Predictive,
+    Prior,
+    boolean,
+    choice,
+    positive_integer,
+    positive_number,
+    whole_number,
+)
+from sdgm.estimators.quadratic_form import QuadraticForm
+from sdgm.estimators.training import Training
+
+# seeds are drawn below this
+LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit is to do, as far as the parameters tell.
+
+    Attributes
+    ----------
+    settings : OpenSettings
+    form : Form
+        With the settings as they are.
+    recipe : Recipe
+    parameters : dict
+        Of the estimator; the others are not the user's to change.
+    alpha, prior, preset, standardize, init, class_weight, random_state, n_init, max_weights :
+    n_jobs, predictive, record_states :
+        As given.
+    previous : (FittedModel, Training) or None
+        What a warm start goes on from.
+    is_sample : bool
+        Whether the rows are a sample, so that nothing is chosen.
+    """
+
+    settings: OpenSettings
+    form: Form
+    recipe: Recipe
+    parameters: Mapping[str, Any]
+    alpha: float
+    prior: str
+    preset: str
+    standardize: bool | None
+    init: Any
+    class_weight: Any
+    random_state: Any
+    n_init: int
+    max_weights: int | None
+    n_jobs: int | None
+    predictive: str
+    record_states: bool
+    previous: tuple[FittedModel, Training] | None = field(default=None, repr=False)
+    is_sample: bool = False
+
+    @property
+    def standardizes(self) -> bool:
+        """Whether inputs are brought to mean zero and deviation one."""
+        if self.form.is_precomputed:
+            return False
+        if self.standardize is None:
+            return self.recipe.preparation.standardize
+        return bool(self.standardize)
+
+    @property
+    def merges_rows(self) -> bool:
+        """Whether identical rows are one row."""
+        return self.recipe.preparation.merge_rows and not self.form.is_precomputed
+
+    def key(self, basis: Basis) -> str:
+        """Words for what must stay the same to go on from a fit with these columns."""
+        return (
+            f"{self.form.key(basis)}, n_components={self.settings['n_components']!r}, "
+            f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
+        )
+
+    def seeds(self) -> list[int]:
+        """One seed per start; the first is the user's own number, if there is one."""
+        if isinstance(self.random_state, Integral):
+            return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
+        rng = check_random_state(self.random_state)
+        return [int(seed) for seed in rng.randint(LARGEST_SEED, size=self.n_init)]
+
+    def with_settings(self, values: Mapping[str, Any]) -> Plan:
+        """The plan of a candidate, whose open settings have these values."""
+        settings = self.settings.with_values(values)
+        return replace(self, settings=settings, form=self.form.with_settings(settings))
+
+    def for_sample(self, seed: int) -> Plan:
+        """The plan of a fit to a sample, after which all rows decide again."""
+        recipe = for_sample(self.recipe)
+        return replace(self, recipe=recipe, random_state=seed, is_sample=True)
+
+
+def plan_of(
+    estimator: Any,
+    *,
+    chosen: Mapping[str, Any] | None = None,
+    previous: tuple[FittedModel, Training] | None = None,
+) -> Plan:
+    """The plan of an estimator, or one sentence on a parameter that cannot be.
+
+    Parameters
+    ----------
+    estimator : SDGMClassifier, KernelSDGMClassifier or one of their special cases
+    chosen : dict, optional
+        Settings that an earlier fit chose, to be kept.
+    previous : (FittedModel, Training), optional
+        What a warm start goes on from, its choice included.
+    """
+    if previous is not None:
+        chosen = previous[1].chosen
+    settings = settings_of(estimator, chosen)
+    recipe = recipe_of(estimator)
+    form = form_of(estimator, settings)
+    if previous is not None:
+        form = form.continuing(previous[0])
+    return Plan(
+        settings=settings,
+        form=form,
+        recipe=recipe,
+        parameters=estimator.get_params(deep=False),
+        alpha=float(estimator.alpha),
+        prior=estimator.prior,
+        preset=estimator.preset,
+        standardize=estimator.standardize,
+        init=estimator.init,
+        class_weight=estimator.class_weight,
+        random_state=estimator.random_state,
+        n_init=estimator.n_init,
+        max_weights=estimator.max_weights,
+        n_jobs=estimator.n_jobs,
+        predictive=estimator.predictive,
+        record_states=estimator.record_states,
+        previous=previous,
+    )
+
+
+def settings_of(estimator: Any, chosen: Mapping[str, Any] | None = None) -> OpenSettings:
+    """Settings of an estimator that may be left open, given what was chosen for it."""
+    fixed = estimator.fixed_settings
+    given = {name: getattr(estimator, name) for name in fixed}
+    return OpenSettings(given, fixed, chosen or {})
+
+
+def form_of(estimator: Any, settings: OpenSettings) -> Form:
+    """The original form, which has a covariance type, or the dual form, which has a kernel."""
+    if "covariance_type" in settings.fixed:
+        return QuadraticForm(settings["covariance_type"])
+    is_paper = estimator.preset == Preset.PAPER
+    return KernelForm(
+        settings["kernel"],
+        settings["gamma"],
+        estimator.degree,
+        estimator.coef0,
+        default_gamma=1.0 if is_paper else "scale",
+    )
+
+
+def recipe_of(estimator: Any) -> Recipe:
+    """The preset with the user's prior, solver and limits."""
+    prior = choice("prior", estimator.prior, Prior)
+    positive_integer("n_init", estimator.n_init)
+    choice("predictive", estimator.predictive, Predictive)
+    whole_number("verbose", estimator.verbose)
+    positive_number("alpha", estimator.alpha)
+    boolean("warm_start", estimator.warm_start)
+    if estimator.max_weights is not None:
+        positive_integer("max_weights", estimator.max_weights)
+    boolean("record_states", estimator.record_states)
+    if estimator.standardize is not None:
+        boolean("standardize", estimator.standardize)
+    recipe = PRESETS[choice("preset", estimator.preset, Preset)]
+    recipe = with_solver(recipe, choice("solver", estimator.solver, Solver))
+    if prior is Prior.RIDGE:
+        recipe = with_ridge_prior(recipe, float(estimator.alpha))
+    if estimator.max_iter is not None:
+        recipe = limited(recipe, max_iter=positive_integer("max_iter", estimator.max_iter))
+    if estimator.tol is not None:
+        recipe = limited(recipe, tol=positive_number("tol", estimator.tol))
+    shared = getattr(estimator, "shared_vectors", False)
+    boolean("shared_vectors", shared)
+    return with_shared_columns(recipe) if shared else recipe

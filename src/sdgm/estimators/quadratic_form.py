@@ -1,0 +1,104 @@
+"""The original form: columns are monomials of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.design import feature_design
+from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.selection.reference import Reference
+from sdgm.estimators.footprint import feature_bytes
+from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
+from sdgm.estimators.memory import require_memory
+from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.parameters import choice
+from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+
+# what is tried when the covariance type is left open
+SIMPLE_TO_FULL = ("tied", "diag", "full")
+
+
+@dataclass(frozen=True)
+class QuadraticForm:
+    """Weights on the monomials that a covariance type has."""
+
+    covariance_type: Any
+
+    is_precomputed: ClassVar[bool] = False
+    # fewer than in the dual form: squares grow without bound between and beyond the rows
+    replicates: ClassVar[float] = 8.0
+
+    def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
+        """Monomials of the standardised rows."""
+        N, D = problem.X.shape
+        covariance_type = choice("covariance_type", self.covariance_type, CovarianceType)
+        self._require_features(N, D, covariance_type)
+        phi = monomials(D, covariance_type)
+        with np.errstate(over="ignore"):
+            Phi = phi.transform(problem.X)
+        if not np.abs(Phi).max() < LARGEST_VALUE:
+            raise ValueError(
+                f"squares of the inputs are too large (largest input "
+                f"{np.abs(problem.X).max():.3g}); use standardize=True."
+            )
+        return Columns(feature_design(Phi), phi.without_constant(), problem.X)
+
+    def require(self, n_rows: int, n_inputs: int, settings: OpenSettings) -> None:
+        """Refuse features that do not fit."""
+        first = settings.chooses("covariance_type")
+        self._require_features(
+            n_rows, n_inputs, SIMPLE_TO_FULL[0] if first else self.covariance_type
+        )
+
+    def _require_features(self, N: int, D: int, covariance_type: str) -> None:
+        H = n_monomials(D, covariance_type)
+        what = f"The {H} features of {D} inputs on {N} rows"
+        require_memory(feature_bytes(N, D, H), what, self.remedies())
+
+    def remedies(self) -> list[str]:
+        """Words for what would make the design smaller."""
+        is_full = self.covariance_type == CovarianceType.FULL
+        return ["covariance_type='diag'"] * is_full + ["fewer inputs", "fewer rows"]
+
+    def key(self, basis: Basis) -> str:
+        """Words for what the columns are."""
+        return f"covariance_type={self.covariance_type!r}"
+
+    def candidate_basis(self, n_inputs: int) -> Monomials:
+        """All monomials but the constant."""
+        return monomials(n_inputs, self.covariance_type).without_constant()
+
+    def finds(self, model: FittedModel, problem: Problem) -> bool:
+        """Monomials do not depend on the rows."""
+        return True
+
+    def continuing(self, model: FittedModel) -> QuadraticForm:
+        """The same."""
+        return self
+
+    def with_settings(self, settings: OpenSettings) -> QuadraticForm:
+        """The form with another covariance type."""
+        return replace(self, covariance_type=settings["covariance_type"])
+
+    def rounds(
+        self, settings: OpenSettings, n_inputs: int, reference: Reference
+    ) -> Iterator[Sequence[dict[str, Any]]]:
+        """Richer covariances with one component, then more components."""
+        types: tuple[str, ...] = (settings["covariance_type"],)
+        if settings.chooses("covariance_type"):
+            types = SIMPLE_TO_FULL
+        numbers: tuple[Any, ...] = (settings["n_components"],)
+        if settings.chooses("n_components"):
+            numbers = AUTO_COMPONENTS
+        pairs = [(covariance_type, numbers[0]) for covariance_type in types]
+        pairs += [(types[-1], n_components) for n_components in numbers[1:]]
+        for i, (covariance_type, n_components) in enumerate(pairs):
+            n_columns = n_monomials(n_inputs, covariance_type)
+            if i == 0 or is_affordable(n_components, n_columns, reference):
+                yield [{"covariance_type": covariance_type, "n_components": n_components}]

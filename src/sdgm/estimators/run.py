@@ -1,0 +1,70 @@
+"""What goes along with a fit: its checkpoint, the lines it prints, who is told, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.recipe import Callback, Recipe
+from sdgm.core.model.state import Record, State
+from sdgm.estimators.journal import Checkpoint, NoCheckpoint
+from sdgm.estimators.progress import LINE_EVERY, Task, print_line
+
+
+@dataclass(frozen=True)
+class Run:
+    """Handed down from `fit` to every stage of it.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint or NoCheckpoint
+        Keeps what stages have learned, by their names.
+    verbose : int
+        Zero for silence, one for a line now and then, two for a line per pass.
+    task : Task
+        Who is told.
+    stage : str
+        Name of the stage at work.
+    """
+
+    checkpoint: Checkpoint | NoCheckpoint = field(default_factory=NoCheckpoint)
+    verbose: int = 0
+    task: Task = field(default_factory=Task)
+    stage: str = "fit"
+
+    def at(self, stage: str) -> Run:
+        """The run of a stage within this one."""
+        return replace(self, stage=f"{self.stage}/{stage}")
+
+    def seeds(self, draw: Callable[[], list[int]]) -> list[int]:
+        """Seeds of this stage: those of the checkpoint, or new ones."""
+        return self.checkpoint.drawn(self.stage, draw)
+
+    def learn(
+        self,
+        recipe: Recipe,
+        rows: RowSource,
+        Rt: FloatArray,
+        state: State,
+        callback: Callback | None = None,
+        *,
+        keep_states: bool = False,
+    ) -> Result:
+        """Learn from a state, or what the checkpoint knows of this stage."""
+        return self.checkpoint.learn(
+            self.stage, recipe, rows, Rt, state, callback, keep_states=keep_states
+        )
+
+    def observer(self, attributes: Callable[[Record], dict[str, Any]]) -> Callback:
+        """Prints lines and tells callbacks, with the fitted attributes at a record."""
+
+        def look(record: Record) -> bool:
+            if self.verbose > 1 or (self.verbose == 1 and record.iteration % LINE_EVERY == 1):
+                print_line(record)
+            return self.task.iteration(attributes, record)
+
+        return look
