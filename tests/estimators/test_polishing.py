@@ -12,6 +12,7 @@ from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core import sampled_newton
 from sdgm.core.features import monomials
+from sdgm.core.model.scaler import Scaler
 from sdgm.core.options import FAST
 from sdgm.core.reduction import BlockedRows
 from sdgm.core.rows import Rows
@@ -33,9 +34,8 @@ def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def all_rows(X: np.ndarray, y: np.ndarray) -> AllRows:
-    basis = monomials(D, "full")
-    others = basis.take(np.arange(1, len(basis)))
-    columns = ModelColumns(np.zeros(D), np.ones(D), 1e6, others, len(basis))
+    scaler = Scaler(np.zeros(D), np.ones(D), reach=1e6)
+    columns = ModelColumns(scaler, monomials(D, "full").without_constant())
     return AllRows.of(BlockedRows.of(Rows(X, y, np.ones(N))), columns, FAST)
 
 

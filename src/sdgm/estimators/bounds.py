@@ -177,7 +177,7 @@ def pac_bayes_bound(
     code = codes(model, y)
     kept, structure = structure_cost(model, X)
     Phi, cost, is_given = basis_values(model, X[kept], used_scaling)
-    posterior = weight_posterior(model, Phi)
+    posterior = weight_posterior(model.model_, Phi)
     settings += cost + settings_cost(model) + pac_bayes.prior_choice_cost(len(posterior.groups))
     answers = Answers(model.component_class_, len(model.classes_), code[kept], used_loss)
     return smallest_bound(
@@ -251,7 +251,7 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
         cost += pac_bayes.subset_cost(len(X), n_candidates)
     else:
         n_candidates = n_monomials(X.shape[1], model._setting("covariance_type")) - 1
-    for n_weights in model._active[:, 1:].sum(axis=1).tolist():
+    for n_weights in model.model_.active[:, 1:].sum(axis=1).tolist():
         cost += pac_bayes.subset_cost(n_candidates, n_weights)
     return kept, cost
 
@@ -272,8 +272,8 @@ def check_rows(model: Any, X: FloatArray) -> None:
 
 def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArray, float, bool]:
     """Surviving columns at rows, the constant first; nats for the scaling; whether it is given."""
-    basis, cost = model._basis, 0.0
-    center, inverse_scale = model._center, model._inverse_scale
+    basis, scaler, cost = model.model_.basis, model.model_.scaler, 0.0
+    center, inverse_scale = scaler.center, scaler.inverse_scale
     is_scaled = bool((center != 0.0).any() or (inverse_scale != 1.0).any())
     is_scaled_kernel = (
         isinstance(basis, KernelBasis)
@@ -292,8 +292,8 @@ def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArra
                 _, gamma, nats = pac_bayes.rounded_scaling(0.0 * one, kernel.gamma * one)
                 kernel = replace(kernel, gamma=float(gamma[0]))
                 cost += float(nats[0])
-            vectors = (model.relevance_vectors_ - center) * inverse_scale
-            basis = KernelBasis(kernel, vectors, basis.user_rows)
+            vectors = (basis.user_vectors - center) * inverse_scale
+            basis = replace(basis, kernel=kernel, vectors=vectors)
     Phi = basis.transform((X - center) * inverse_scale)
     is_given = scaling is Scaling.GIVEN and (is_scaled or is_scaled_kernel)
     return np.column_stack([np.ones(len(X)), Phi]), cost, is_given

@@ -12,6 +12,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials, monomials
 from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel
+from sdgm.core.model.fitted_model import FittedModel
 
 # Newton's method for the shared form ends at this decrement, far below what is seen in a picture
 DECREMENT = 1e-12
@@ -46,10 +47,11 @@ def quadratic_weights(estimator: Any) -> FloatArray:
     >>> np.allclose(P_cm, model.predict_component_proba(X))
     True
     """
-    constant, a, Q = standardized_form(estimator._basis, estimator.coef_, len(estimator._center))
-    b = constant + estimator.intercept_ + np.log(estimator.mixture_weights_)
+    model: FittedModel = estimator.model_
+    S, center = model.scaler.inverse_scale, model.scaler.center
+    constant, a, Q = standardized_form(model.basis, model.coef, len(center))
+    b = constant + model.intercept + np.log(model.mixture_weights)
     # z = S (x - center)
-    S, center = estimator._inverse_scale, estimator._center
     a, Q = a * S, Q * S * S[:, None]
     return _flattened(b - a @ center + center @ Q @ center, a - 2.0 * Q @ center, Q)
 
