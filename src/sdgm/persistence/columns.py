@@ -10,9 +10,9 @@ import numpy as np
 from sdgm._typing import IntArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.persistence.errors import Unsound
 from sdgm.persistence.schema import INTEGER, Spec
