@@ -39,7 +39,7 @@ def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def assert_same(one: Any, other: Any) -> None:
     """Two fitted models are the same, to the last bit."""
-    np.testing.assert_array_equal(one._active, other._active)
+    np.testing.assert_array_equal(one.model_.active, other.model_.active)
     np.testing.assert_array_equal(one.coef_, other.coef_)
     np.testing.assert_array_equal(one.intercept_, other.intercept_)
     np.testing.assert_array_equal(one.mixture_weights_, other.mixture_weights_)

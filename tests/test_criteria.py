@@ -94,7 +94,7 @@ def test_moves_keep_each_row_in_its_own_class_and_change_one_count() -> None:
     model = SDGMClassifier(2, covariance_type="full", random_state=0).fit(X, Y)
     r = responsibilities(model, X, Y)
     counts = np.bincount(model.component_class_)
-    points = model._standardized(X)
+    points = model.model_.scaler.standardized(X)
     for step, moves in ((1, splits(model, points, r, 3)), (-1, deletions(model, points, r))):
         for new_counts, new in moves:
             assert sorted(new_counts - counts) == sorted([0, step])

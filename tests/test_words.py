@@ -30,6 +30,7 @@ from tests.export.onnx_models import (
     table_columns,
     table_model,
 )
+from tests.fitted import set_covariance, set_mixture_weights, set_weights
 
 
 def modes_of(words: Description) -> list[Any]:
@@ -43,7 +44,7 @@ def dense_gaussians() -> tuple[Any, np.ndarray, np.ndarray]:
     mean = np.array([[0.5, -1.0], [2.0, 0.0]])
     covariance = np.array([[[1.0, 0.3], [0.3, 0.5]], [[2.0, 0.0], [0.0, 0.1]]])
     w = weights_from_gaussian(mean, covariance)
-    model.intercept_, model.coef_ = w[:, 0], w[:, 1:]
+    set_weights(model, w[:, 1:], w[:, 0])
     return model, mean, covariance
 
 
@@ -54,7 +55,7 @@ def test_every_weight_is_told_with_its_deviation(kind: str) -> None:
     words = describe(model)
     assert words.n_weights == model.n_active_weights_
     coef, intercept = np.zeros(model.coef_.shape), np.zeros(len(model.coef_))
-    std = np.full(model._active.shape, np.nan)
+    std = np.full(model.model_.active.shape, np.nan)
     for k, mode in enumerate(modes_of(words)):
         assert mode.mixture_weight == model.mixture_weights_[k]
         for term in mode.terms:
@@ -64,7 +65,7 @@ def test_every_weight_is_told_with_its_deviation(kind: str) -> None:
             intercept[k], std[k, 0] = mode.constant.weight, mode.constant.std
     np.testing.assert_array_equal(coef, model.coef_)
     np.testing.assert_array_equal(intercept, model.intercept_)
-    np.testing.assert_allclose(std[model._active], np.sqrt(np.diagonal(model.covariance_)))
+    np.testing.assert_allclose(std[model.model_.active], np.sqrt(np.diagonal(model.covariance_)))
 
 
 def test_terms_are_named_and_the_most_certain_comes_first() -> None:
@@ -91,10 +92,10 @@ def test_terms_know_their_features() -> None:
 
 def test_a_gaussian_is_told_in_the_users_units() -> None:
     model, mean, covariance = dense_gaussians()
-    scale = 1.0 / model._inverse_scale
+    scale = 1.0 / model.model_.scaler.inverse_scale
     for k, mode in enumerate(modes_of(describe(model))):
         gaussian = mode.gaussian
-        np.testing.assert_allclose(gaussian.mean, model._center + scale * mean[k])
+        np.testing.assert_allclose(gaussian.mean, model.model_.scaler.center + scale * mean[k])
         np.testing.assert_allclose(gaussian.std, scale * np.sqrt(np.diagonal(covariance[k])))
         deviation = np.sqrt(np.diagonal(covariance[k]))
         expected = covariance[k] / deviation / deviation[:, None]
@@ -104,20 +105,20 @@ def test_a_gaussian_is_told_in_the_users_units() -> None:
 def test_a_gaussian_of_kernels_is_proportional_to_exp_of_the_score() -> None:
     X, y = clusters(2, 2)
     model = KernelSDGMClassifier(1, prior="ridge", random_state=0).fit(X, y)
-    model.coef_ = -np.abs(model.coef_) - 0.01  # sums of negative squares
+    set_weights(model, -np.abs(model.coef_) - 0.01)  # sums of negative squares
     for k, mode in enumerate(modes_of(describe(model))):
         gaussian = mode.gaussian
         covariance = np.array(gaussian.correlation) * np.outer(gaussian.std, gaussian.std)
         log_density = multivariate_normal(gaussian.mean, covariance).logpdf(X)
-        z = (X - model._center) * model._inverse_scale
-        difference = model._basis.transform(z) @ model.coef_[k] - log_density
+        z = (X - model.model_.scaler.center) * model.model_.scaler.inverse_scale
+        difference = model.model_.basis.transform(z) @ model.coef_[k] - log_density
         np.testing.assert_allclose(difference, difference[0], rtol=1e-8)
 
 
 def test_a_mode_is_a_gaussian_in_the_inputs_that_it_uses() -> None:
     model, _, _ = dense_gaussians()
     # x1, x2, x1^2, x1*x2, x2^2: a Gaussian of x2 alone, and a slope that is none
-    model.coef_ = np.array([[0.0, 1.0, 0.0, 0.0, -0.5], [1.0, 0.0, 0.0, 0.0, -0.5]])
+    set_weights(model, np.array([[0.0, 1.0, 0.0, 0.0, -0.5], [1.0, 0.0, 0.0, 0.0, -0.5]]))
     first, second = modes_of(describe(model))
     assert first.gaussian.features == ("x2",) and first.gaussian.correlation == ((1.0,),)
     assert second.gaussian is None
@@ -129,7 +130,7 @@ def test_a_direction_without_say_leaves_no_gaussian() -> None:
     model = KernelSDGMClassifier(1, prior="ridge").fit(X, y)
     rng = np.random.default_rng(0)
     for scale in np.geomspace(1e-20, 1e20, 40):
-        model.coef_ = -scale * rng.random(model.coef_.shape)
+        set_weights(model, -scale * rng.random(model.coef_.shape))
         assert all(mode.gaussian is None for mode in modes_of(describe(model)))
 
 
@@ -188,7 +189,7 @@ def test_rows_of_relevance_vectors_are_those_of_the_table_where_they_are_known()
 def test_shares_have_equally_many_decimals() -> None:
     model, _, _ = dense_gaussians()
     for weights, said in (([0.3, 0.7], ["0.30", "0.70"]), ([0.9996, 0.0004], ["1.00", "0.0004"])):
-        model.mixture_weights_ = np.array(weights)
+        set_mixture_weights(model, weights)
         assert re.findall(r"share ([\d.]+)", describe(model).text(200)) == said
 
 
@@ -200,7 +201,7 @@ def test_the_text_says_what_was_removed() -> None:
 
 def test_the_text_has_the_terms_with_their_deviations() -> None:
     model, _, _ = dense_gaussians()
-    model.covariance_ = np.diag(np.full(12, 0.04))
+    set_covariance(model, np.diag(np.full(12, 0.04)))
     text = describe(model).text(200)
     assert "class 0, mode 1 (share 0.50): " in text
     assert "- 1.22(±0.20) x2^2" in text and "0.73(±0.20) x1*x2" in text
@@ -211,7 +212,7 @@ def test_the_text_has_the_terms_with_their_deviations() -> None:
 @pytest.mark.parametrize("std", [1e-12, 1e-3, 0.5, 9.96, 1e4, 1e9])
 def test_weights_have_the_digits_that_deviations_account_for(std: float) -> None:
     model, _, _ = dense_gaussians()
-    model.covariance_ = np.diag(np.full(12, std**2))
+    set_covariance(model, np.diag(np.full(12, std**2)))
     text = describe(model).text(200)
     assert f"(±{float(f'{std:.2g}'):.{max(0, 1 - int(np.floor(np.log10(std))))}f})" in text or (
         f"(±{std:.2g})" in text
@@ -227,7 +228,7 @@ def test_a_mode_without_terms_is_the_same_everywhere() -> None:
 
 def test_weights_without_deviations_are_told_alone() -> None:
     model, _, _ = dense_gaussians()
-    model.covariance_ = None
+    set_covariance(model, None)
     words = describe(model)
     assert all(term.std is None for mode in modes_of(words) for term in mode.terms)
     assert "±" not in words.text()

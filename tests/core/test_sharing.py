@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sdgm.core.inference.sharing import SMALLEST_REST, evidence_of_columns, next_shared_alpha
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
@@ -15,7 +16,6 @@ from sdgm.core.inference.initialization import Start, initial_responsibilities, 
 from sdgm.core.inference.learning import class_shares, learn
 from sdgm.core.inference.presets import FAST, PAPER, Options, with_ridge_prior
 from sdgm.core.inference.pruning import evidence_of_weight, next_alpha, optimal_alpha
-from sdgm.core.inference.sharing import SMALLEST_REST, evidence_of_columns, next_shared_alpha
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials
 from sdgm.core.model.state import State

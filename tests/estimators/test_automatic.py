@@ -12,6 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import rel_entr
+from sdgm.estimators.automatic import (
+    FAITHFUL,
+    OWN_FREQUENCY,
+    Candidate,
+    choose,
+    is_faithful,
+    preference,
+    soft_sample,
+)
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_circles, make_moons
 from sklearn.linear_model import LogisticRegression
@@ -27,15 +36,6 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
 from sdgm.estimators import automatic
 from sdgm.estimators import settings as open_settings
-from sdgm.estimators.automatic import (
-    FAITHFUL,
-    OWN_FREQUENCY,
-    Candidate,
-    choose,
-    is_faithful,
-    preference,
-    soft_sample,
-)
 from sdgm.estimators.sample import Sample
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 
@@ -242,7 +242,8 @@ def test_relevance_vectors_are_rows_of_the_user() -> None:
         assert len(model.relevance_) > 0
         np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
         np.testing.assert_allclose(
-            model._basis.vectors, (X[model.relevance_] - model._center) * model._inverse_scale
+            model.model_.basis.vectors,
+            (X[model.relevance_] - model.model_.scaler.center) * model.model_.scaler.inverse_scale,
         )
 
 
@@ -475,10 +476,12 @@ def test_an_interrupt_within_a_candidate_ends_the_whole_fit_with_the_best_so_far
 def test_the_covariance_is_that_of_the_labels_each_counted_once() -> None:
     X, y = PROBLEMS["ripley"]
     model = SDGMClassifier(1, covariance_type="auto", random_state=0).fit(X, y)
-    Phi = np.column_stack([np.ones(len(X)), model._basis.transform(model._standardized(X))])
+    Phi = np.column_stack(
+        [np.ones(len(X)), model.model_.basis.transform(model.model_.scaler.standardized(X))]
+    )
     P = model.predict_component_proba(X)
-    k, h = np.nonzero(model._active)
-    A = np.diag(model._state.alpha)
+    k, h = np.nonzero(model.model_.active)
+    A = np.diag(model.model_.state.alpha)
     for n in range(len(X)):
         W = np.diag(P[n]) - np.outer(P[n], P[n])
         A += W[np.ix_(k, k)] * np.outer(Phi[n, h], Phi[n, h])

@@ -24,6 +24,7 @@ from sdgm.core.pac_bayes import PRIOR_VARIANCES, subset_cost
 from sdgm.datasets import make_ripley
 from sdgm.estimators.bounds import CHOICES, Scaling, basis_values, structure_cost
 from sdgm.estimators.randomised import Answers, Loss, mean_losses, weight_posterior
+from tests.fitted import set_covariance
 
 FEW_DRAWS = {"n_draws": 20_000}
 
@@ -104,7 +105,7 @@ def test_relevance_vectors_are_paid_for_and_left_out() -> None:
     bound = pac_bayes_bound(model, X, y, **FEW_DRAWS)
     R = len(model.relevance_)
     assert bound.n_rows == 300 - R
-    n_weights = model._active[:, 1:].sum(axis=1).tolist()
+    n_weights = model.model_.active[:, 1:].sum(axis=1).tolist()
     expected = math.log(2) + subset_cost(300, R) + sum(subset_cost(R, n) for n in n_weights)
     assert bound.kl_structure == pytest.approx(expected)
 
@@ -114,7 +115,7 @@ def test_terms_and_components_are_paid_for() -> None:
     model = SDGMClassifier(2, random_state=0).fit(X, y)
     bound = pac_bayes_bound(model, X, y, **FEW_DRAWS)
     K = len(model.mixture_weights_)
-    n_weights = model._active[:, 1:].sum(axis=1).tolist()
+    n_weights = model.model_.active[:, 1:].sum(axis=1).tolist()
     expected = math.log(K) + sum(subset_cost(5, n) for n in n_weights)
     # none, one or two components beyond one per class; one of them may be in either class
     expected += math.log(3) + math.log({2: 1, 3: 2, 4: 3}[K])
@@ -192,7 +193,7 @@ def error_of_drawn(model: Any, bound: PACBayesBound, X: Any, new: Any, code: Any
     """Error on new rows of the classifiers that a bound is about."""
     scaling = Scaling.GIVEN if bound.scaling_is_given else Scaling.PAID
     kept, _ = structure_cost(model, X)
-    posterior = weight_posterior(model, basis_values(model, X[kept], scaling)[0])
+    posterior = weight_posterior(model.model_, basis_values(model, X[kept], scaling)[0])
     mean, root = posterior.scores(basis_values(model, new, scaling)[0])
     answers = Answers(model.component_class_, len(model.classes_), code, Loss.ERROR)
     root = math.sqrt(bound.covariance_scale) * root
@@ -324,7 +325,7 @@ def test_models_without_such_a_posterior_are_refused() -> None:
     with pytest.raises(NotFittedError):
         pac_bayes_bound(SDGMClassifier(), X, y)
     model = SDGMClassifier(1).fit(X, y)
-    model.covariance_ = None
+    set_covariance(model, None)
     with pytest.raises(ValueError, match="no covariance"):
         pac_bayes_bound(model, X, y)
 

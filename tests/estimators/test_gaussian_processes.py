@@ -104,7 +104,7 @@ def test_discriminative_mixture_is_the_mixture_of_processes_with_the_kernel_of_i
         2, alpha=0.5, preset="paper", standardize=False, random_state=0
     ).fit(X, y)
     Phi = features(X)
-    state = mixture._state
+    state = mixture.model_.state
     W = dense(state, Phi.shape[1])
     gram = Phi @ Phi.T / 0.5
     f = (Phi @ W.T).T
@@ -126,9 +126,9 @@ def test_sparse_kernel_model_is_a_mixture_of_processes_with_the_covariance_of_it
     else:
         model = KernelSDGMClassifier(M, gamma=1.0, standardize=False, random_state=0).fit(X, y)
     # at the precisions learned, the log posterior of the functions is stationary: f = gram (r - P)
-    state = model._state
+    state = model.model_.state
     vectors = model.relevance_vectors_
-    Phi = np.column_stack([np.ones(len(X)), model._basis.kernel.gram(X, vectors)])
+    Phi = np.column_stack([np.ones(len(X)), model.model_.basis.kernel.gram(X, vectors)])
     column = np.concatenate([[0], np.unique(state.column[state.column > 0])])
     position = np.searchsorted(column, state.column)
     W = np.zeros((state.n_components, len(column)))

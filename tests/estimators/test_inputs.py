@@ -443,7 +443,7 @@ def test_models_with_a_kernel_of_the_users_own_can_be_pickled() -> None:
     X, y = two_modes()
     model = KernelSDGMClassifier(1, kernel=module_kernel).fit(X, y)
     # the module of a test is not importable by name; the pickle refers to the function by it
-    kernel = model._basis.kernel
+    kernel = model.model_.basis.kernel
     assert kernel.function is module_kernel
     assert clone(model).kernel is module_kernel
 
@@ -498,10 +498,10 @@ def test_a_long_fit_can_be_done_in_pieces(estimator: Any) -> None:
 def test_a_warm_start_on_more_rows_keeps_the_scaling() -> None:
     X, y = two_modes(200)
     model = KernelSDGMClassifier(2, random_state=0, warm_start=True).fit(X[:150], y[:150])
-    center = model._center.copy()
+    center = model.model_.scaler.center.copy()
     with own_warnings_allowed():
         model.fit(X, y)
-    assert (model._center == center).all()
+    assert (model.model_.scaler.center == center).all()
     assert model.score(X, y) > 0.85
 
 

@@ -52,7 +52,7 @@ def on_disk(folder: Path, rows) -> np.ndarray:
 
 
 def assert_same(one, other, tolerance: float = 0.0) -> None:
-    np.testing.assert_array_equal(one._active, other._active)
+    np.testing.assert_array_equal(one.model_.active, other.model_.active)
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=tolerance)
     np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=0, atol=tolerance)
 

@@ -33,6 +33,7 @@ from sdgm.datasets import make_ripley
 from sdgm.estimators import elimination
 from sdgm.estimators.path import samples_of_fit
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
+from tests.fitted import set_weights
 
 X, y, X_test, y_test = make_ripley(120, 100).split()
 both_forms = pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
@@ -147,7 +148,7 @@ def test_a_path_does_better_than_keeping_the_largest_weights() -> None:
         crude = pickle.loads(pickle.dumps(full))
         w = np.concatenate([crude.intercept_[:, None], crude.coef_], axis=1)
         w[np.abs(w) < np.sort(np.abs(w).ravel())[-n]] = 0.0
-        crude.intercept_, crude.coef_ = w[:, 0], w[:, 1:]
+        set_weights(crude, w[:, 1:], w[:, 0])
         ours = path("ridge").at_most(n).predict_proba(X_test)
         assert log_loss(y_test, ours) < log_loss(y_test, crude.predict_proba(X_test))
 
@@ -162,7 +163,9 @@ def test_an_automatic_model_stays_with_the_reference(name: str) -> None:
     assert learned.s.sum() == pytest.approx(model._replicates * len(y))
     assert labelled.s.sum() == len(y)
     assert learned.y.shape == (len(y), 2) and learned.entropy > 0.0
-    points = list(elimination.points_below(model, learned, min_weights=1000))
+    points = list(
+        elimination.points_below(model.model_, learned, model._options(), min_weights=1000)
+    )
     divergence = elimination.divergences(points, learned)[0]
     assert divergence == pytest.approx(model.candidates_[0].divergence, abs=2e-3)
 

@@ -14,6 +14,7 @@ from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.features import monomials
+from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import State
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.estimators import large, many_rows
@@ -33,9 +34,8 @@ def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def all_rows(X: np.ndarray, y: np.ndarray) -> AllRows:
-    basis = monomials(D, "full")
-    others = basis.take(np.arange(1, len(basis)))
-    columns = ModelColumns(np.zeros(D), np.ones(D), 1e6, others, len(basis))
+    scaler = Scaler(np.zeros(D), np.ones(D), reach=1e6)
+    columns = ModelColumns(scaler, monomials(D, "full").without_constant())
     return AllRows.of(BlockedRows.of(Rows(X, y, np.ones(N))), columns, FAST)
 
 

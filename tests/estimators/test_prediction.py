@@ -20,8 +20,9 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray
-from sdgm.estimators import prediction
+from sdgm.core.model import fitted_model
 from tests.estimators.problems import assert_proper, blobs, every_estimator, two_modes
+from tests.fitted import set_covariance, set_weights
 
 X, y = two_modes(100)
 X_new = two_modes(50, seed=1)[0]
@@ -62,7 +63,7 @@ def test_the_kinds_of_probability_agree(model: Any) -> None:
 @pytest.mark.parametrize("name", ["primal", "ridge", "three classes"])
 def test_probabilities_are_the_softmax_of_the_weighted_terms(name: str) -> None:
     model = fitted(name)
-    Z = (X_new - model._center) * model._inverse_scale
+    Z = (X_new - model.model_.scaler.center) * model.model_.scaler.inverse_scale
     values = {"x1": Z[:, 0], "x2": Z[:, 1]}
     values |= {"x1^2": values["x1"] ** 2, "x2^2": values["x2"] ** 2}
     values["x1*x2"] = values["x1"] * values["x2"]
@@ -75,7 +76,8 @@ def test_probabilities_are_the_softmax_of_the_weighted_terms(name: str) -> None:
 def test_probabilities_of_the_dual_form_come_from_the_relevance_vectors_alone() -> None:
     model = fitted("dual")
     Z, R = (
-        (rows - model._center) * model._inverse_scale for rows in (X_new, model.relevance_vectors_)
+        (rows - model.model_.scaler.center) * model.model_.scaler.inverse_scale
+        for rows in (X_new, model.relevance_vectors_)
     )
     K = (model.gamma_ * Z @ R.T + 1.0) ** 2
     logits = K @ model.coef_.T + model.intercept_ + np.log(model.mixture_weights_)
@@ -89,7 +91,7 @@ def test_blocks_do_not_matter(model: Any, numbers: int, monkeypatch: pytest.Monk
     methods = ("predict_proba", "predict_log_proba", "predict_component_proba", "predict")
     whole = [getattr(model, method)(rows) for method in methods]
     averaged = model.predict_proba_averaged(rows, return_std=True)
-    monkeypatch.setattr(prediction, "PREDICT_NUMBERS", numbers)
+    monkeypatch.setattr(fitted_model, "PREDICT_NUMBERS", numbers)
     for method, expected in zip(methods, whole, strict=True):
         values = getattr(model, method)(rows)
         if method == "predict":
@@ -123,7 +125,7 @@ def test_averaged_probabilities_are_proper(model: Any) -> None:
 
 def test_without_covariance_the_average_is_the_map_value(model: Any) -> None:
     certain = copy.deepcopy(model)
-    certain.covariance_ = np.zeros_like(model.covariance_)
+    set_covariance(certain, np.zeros_like(model.covariance_))
     mean, std = certain.predict_proba_averaged(X_new, return_std=True)
     np.testing.assert_allclose(mean, model.predict_proba(X_new), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(std, 0.0)
@@ -135,7 +137,7 @@ def test_averages_are_those_of_many_draws(model: Any) -> None:
     np.testing.assert_allclose(model.covariance_, model.covariance_.T, atol=1e-9)
     rng = np.random.default_rng(1)
     rows = X_new[:10]
-    Phi = model._basis.transform(model._standardized(rows))
+    Phi = model.model_.basis.transform(model.model_.scaler.standardized(rows))
     draws = np.repeat(w[None], 20_000, axis=0)
     draws[:, w != 0] = rng.multivariate_normal(w[w != 0], model.covariance_, size=20_000)
     logits = draws[:, :, 1:] @ Phi.T + draws[:, :, :1] + np.log(model.mixture_weights_)[:, None]
@@ -152,13 +154,13 @@ def test_averages_are_those_of_many_draws(model: Any) -> None:
 @pytest.mark.parametrize("name", ["primal", "dual", "three classes"])
 def test_deviations_keep_their_digits_where_a_class_is_all_but_certain(name: str) -> None:
     model = copy.deepcopy(fitted(name))
-    model.coef_, model.intercept_ = 40.0 * model.coef_, 40.0 * model.intercept_
+    set_weights(model, 40.0 * model.coef_, 40.0 * model.intercept_)
     rows = (X3 if name == "three classes" else X_new)[:4]
     mean, std = model.predict_proba_averaged(rows, return_std=True)
     # here mean(P^2) - mean(P)^2 would have no digits left
     assert ((mean > 1.0 - 1e-15) & (std > 0.0)).any()
-    Phi = model._basis.transform(model._standardized(rows))
-    draws = model._posterior_draws()
+    Phi = model.model_.basis.transform(model.model_.scaler.standardized(rows))
+    draws = model.model_.posterior_draws()
     logits = draws[:, :, 1:] @ Phi.T + draws[:, :, :1] + np.log(model.mixture_weights_)[:, None]
     for n, c in np.ndindex(mean.shape):
         slow_mean, slow_rest, slow_std = slow_moments(logits[:, :, n], model.component_class_ == c)
@@ -273,7 +275,7 @@ def test_rows_far_away_have_proper_probabilities(
 def test_equal_scores_far_away_still_sum_to_one() -> None:
     # two components whose scores are equal and huge, as happens far outside on an axis of symmetry
     model = DiscriminativeGMMClassifier(1, covariance_type="tied", standardize=False).fit(X, y)
-    model.coef_ = np.array([[1.0, 0.0], [1.0, 0.0]])
+    set_weights(model, np.array([[1.0, 0.0], [1.0, 0.0]]))
     rows: FloatArray = np.array([[1e6, 0.0], [1e12, 0.0], [1e15, 0.0], [-1e15, 1.0]])
     P = model.predict_proba(rows)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
@@ -283,5 +285,5 @@ def test_prediction_touches_surviving_columns_only() -> None:
     wide = np.random.default_rng(0).normal(size=(200, 10))
     label = (wide[:, 3] * wide[:, 7] + 0.3 * wide[:, 2] > 0).astype(int)
     model = SDGMClassifier(1).fit(wide, label)
-    assert len(model._basis.first) == len(model.terms_) == model.coef_.shape[1] < 30
+    assert len(model.model_.basis.first) == len(model.terms_) == model.coef_.shape[1] < 30
     assert (model.coef_ != 0).any(axis=0).all()

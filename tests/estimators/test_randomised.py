@@ -37,14 +37,14 @@ def fitted(model: Any) -> tuple[Any, FloatArray, FloatArray, IntArray]:
     """A model, its columns at the rows with the constant, the rows and classes."""
     X, y = three_clouds()
     model.fit(X, y)
-    Phi = model._basis.transform(model._standardized(X))
+    Phi = model.model_.basis.transform(model.model_.scaler.standardized(X))
     return model, np.column_stack([np.ones(len(X)), Phi]), X, y
 
 
 @every_model
 def test_the_mean_of_the_scores_is_the_model(model: Any) -> None:
     model, Phi, X, _ = fitted(model)
-    mean, _ = weight_posterior(model, Phi).scores(Phi)
+    mean, _ = weight_posterior(model.model_, Phi).scores(Phi)
     P = np.exp(mean - mean.max(axis=1, keepdims=True))
     P /= P.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(P, model.predict_component_proba(X), rtol=1e-8, atol=1e-12)
@@ -53,7 +53,7 @@ def test_the_mean_of_the_scores_is_the_model(model: Any) -> None:
 @every_model
 def test_the_scores_vary_as_the_weights_do(model: Any) -> None:
     model, Phi, _, _ = fitted(model)
-    posterior = weight_posterior(model, Phi)
+    posterior = weight_posterior(model.model_, Phi)
     _, root = posterior.scores(Phi[:5])
     for n in range(5):
         A = np.zeros((posterior.n_components, len(posterior.mean)))
@@ -66,15 +66,15 @@ def test_the_scores_vary_as_the_weights_do(model: Any) -> None:
 def test_differences_of_scores_vary_as_under_the_models_covariance(model: Any) -> None:
     model, Phi, _, _ = fitted(model)
     K = len(model.mixture_weights_)
-    component, column = np.nonzero(model._active)
+    component, column = np.nonzero(model.model_.active)
     A = np.zeros((K, len(component)))
     A[component, np.arange(len(component))] = Phi[0, column]
     own = A @ model.covariance_ @ A.T
-    posterior = weight_posterior(model, Phi)
+    posterior = weight_posterior(model.model_, Phi)
     root = posterior.scores(Phi[:1])[1][0]
     found = root @ root.T
     # pruned constants of components other than the reference have a variance of their own
-    pruned = np.flatnonzero(~model._active[:, 0])[1:]
+    pruned = np.flatnonzero(~model.model_.active[:, 0])[1:]
     used = np.setdiff1d(np.arange(K), pruned)
     D = np.eye(K)[used[1:]] - np.eye(K)[used[0]]
     np.testing.assert_allclose(D @ found @ D.T, D @ own @ D.T, rtol=1e-6, atol=1e-9)
@@ -82,8 +82,8 @@ def test_differences_of_scores_vary_as_under_the_models_covariance(model: Any) -
 
 def test_one_constant_is_left_out_because_only_differences_count() -> None:
     model, Phi, _, _ = fitted(SDGMClassifier(2, prior="ridge", random_state=0))
-    posterior = weight_posterior(model, Phi)
-    K, H = model._active.shape
+    posterior = weight_posterior(model.model_, Phi)
+    K, H = model.model_.active.shape
     assert len(posterior.mean) == K * H - 1
     assert (posterior.column == 0).sum() == K - 1
     np.testing.assert_array_equal(posterior.column[posterior.groups[1]], 0)
@@ -92,7 +92,7 @@ def test_one_constant_is_left_out_because_only_differences_count() -> None:
 @pytest.mark.parametrize("loss", list(Loss))
 def test_losses_are_those_of_weights_drawn_once_for_all_rows(loss: Loss) -> None:
     model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0))
-    posterior = weight_posterior(model, Phi)
+    posterior = weight_posterior(model.model_, Phi)
     answers = Answers(model.component_class_, 3, y, loss)
     rng = np.random.default_rng(0)
     mean, root = posterior.scores(Phi)
@@ -109,7 +109,7 @@ def test_losses_are_those_of_weights_drawn_once_for_all_rows(loss: Loss) -> None
 
 def test_without_spread_the_losses_are_those_of_the_model() -> None:
     model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0))
-    mean, root = weight_posterior(model, Phi).scores(Phi)
+    mean, root = weight_posterior(model.model_, Phi).scores(Phi)
     rng = np.random.default_rng(0)
     error = Answers(model.component_class_, 3, y, Loss.ERROR)
     wrong = float(np.mean(model.predict(X) != y))

@@ -32,8 +32,8 @@ def fitted(model: Any, X: FloatArray, y: Any, s: FloatArray | None = None) -> An
 
 def components_without(model: Any) -> IntArray:
     """How many components do without each column, the constant first."""
-    without: IntArray = (~model._active).sum(axis=0)
-    return without if model._active[:, 0].any() else without[1:]
+    without: IntArray = (~model.model_.active).sum(axis=0)
+    return without if model.model_.active[:, 0].any() else without[1:]
 
 
 # --- what sharing means ---
@@ -142,8 +142,8 @@ def test_along_a_path_the_precisions_are_held() -> None:
     model = fitted(MODELS["poly"], X, y)
     path = weights_path(model, X, y)
     assert path.n_weights[-1] == 1
-    before = set(model._state.alpha.tolist())
-    assert set(path.models[0]._state.alpha.tolist()) == before
+    before = set(model.model_.state.alpha.tolist())
+    assert set(path.models[0].model_.state.alpha.tolist()) == before
     np.testing.assert_allclose(path.models[0].predict_proba(X), model.predict_proba(X), atol=0.05)
 
 

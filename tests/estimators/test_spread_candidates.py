@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sdgm.estimators.kernel_columns import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.inference.initialization import Start
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
+from sdgm.core.model.scaler import Scaler
 from sdgm.estimators import dual, kernel_columns
-from sdgm.estimators.kernel_columns import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 from sdgm.estimators.problem import Problem
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
 
@@ -30,7 +31,10 @@ def problem(X: FloatArray, n_components: int, *, labels: bool = False) -> Proble
     """So many components in two classes, and labels or frequencies to learn."""
     y: LabelArray = np.arange(len(X)) % 2 if labels else np.full((len(X), 2), 0.5)
     M = np.array([n_components - n_components // 2, n_components // 2])
-    return Problem(X, np.arange(len(X)), X, y, np.ones(len(X)), M, FAST, Start.KMEANS)
+    classes, scaler = np.arange(2), Scaler.identity(X.shape[1])
+    return Problem(
+        classes, scaler, X, np.arange(len(X)), X, y, np.ones(len(X)), M, FAST, Start.KMEANS
+    )
 
 
 def test_with_labels_all_rows_can_be() -> None:

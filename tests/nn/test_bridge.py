@@ -34,7 +34,7 @@ def test_a_classifier_becomes_a_layer_with_equal_probabilities(
     np.testing.assert_allclose(back.predict_proba(IRIS), expected, atol=1e-10)
     assert back.score(IRIS, labels) == model.score(IRIS, labels)
     if covariance_type != "spherical":  # whose squared norm is several weights of the layer
-        assert int(layer.mask.sum()) == model._active[:, 1:].sum()
+        assert int(layer.mask.sum()) == model.model_.active[:, 1:].sum()
         assert set(back.terms_) == set(model.terms_[(model.coef_ != 0).any(axis=0)])
 
 

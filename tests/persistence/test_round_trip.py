@@ -279,7 +279,7 @@ def test_a_model_changed_by_hand_is_refused(tmp_path: Path) -> None:
     model.coef_ = model.coef_ + 1.0
     refused(model, tmp_path, "coef_ is not what a fit leaves behind")
     model = SDGMClassifier(1).fit(X, y)
-    model._center[0] = np.nan
+    model.model_.scaler.center[0] = np.nan
     refused(model, tmp_path, "'center' holds NaN")
 
 

@@ -185,7 +185,7 @@ def test_numbers_of_the_model_are_all_there(wine):
         assert term in shown
     data = Page(wine).data["model"]
     assert np.array_equal(data["coef"], model.coef_)
-    assert np.array_equal(data["center"], model._center)
+    assert np.array_equal(data["center"], model.model_.scaler.center)
 
 
 def test_relevance_vectors_are_listed(ripley):

@@ -16,10 +16,11 @@ from sdgm.core import pac_bayes
 from sdgm.core.model.features import Monomials, n_monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.selection.reference import QUADRATIC_SCALES, RBF_SCALES
-from sdgm.estimators.forms import AUTO_COMPONENTS
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
+from sdgm.estimators.forms import AUTO_COMPONENTS
 from sdgm.estimators.parameters import choice, components_per_class, positive_integer
+from sdgm.estimators.plan import settings_of
 from sdgm.estimators.quadratic_form import SIMPLE_TO_FULL
 from sdgm.estimators.randomised import Answers, Loss, Posterior, mean_losses, weight_posterior
 
@@ -177,7 +178,7 @@ def pac_bayes_bound(
     code = codes(model, y)
     kept, structure = structure_cost(model, X)
     Phi, cost, is_given = basis_values(model, X[kept], used_scaling)
-    posterior = weight_posterior(model, Phi)
+    posterior = weight_posterior(model.model_, Phi)
     settings += cost + settings_cost(model) + pac_bayes.prior_choice_cost(len(posterior.groups))
     answers = Answers(model.component_class_, len(model.classes_), code[kept], used_loss)
     return smallest_bound(
@@ -227,15 +228,17 @@ def settings_cost(model: Any) -> float:
 
 def is_chosen(model: Any, name: str) -> bool:
     """Whether this setting of this form was left to the fit."""
-    return name in model._fixed_settings and model._chooses(name)
+    settings = settings_of(model, model.chosen_)
+    return name in settings.given and settings.chooses(name)
 
 
 def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
     """Rows to measure errors on, and nats for components, relevance vectors and weights."""
     kept = np.ones(len(X), dtype=bool)
     most = [max(AUTO_COMPONENTS)] * len(model.classes_)
-    if not model._chooses("n_components"):
-        most = components_per_class(model._setting("n_components"), model.classes_).tolist()
+    settings = settings_of(model, model.chosen_)
+    if not settings.chooses("n_components"):
+        most = components_per_class(settings["n_components"], model.classes_).tolist()
     # which component's constant is zero, of all of them
     cost = pac_bayes.components_cost(model.n_components_.tolist(), most)
     cost += math.log(len(model.mixture_weights_))
@@ -250,8 +253,8 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
             )
         cost += pac_bayes.subset_cost(len(X), n_candidates)
     else:
-        n_candidates = n_monomials(X.shape[1], model._setting("covariance_type")) - 1
-    for n_weights in model._active[:, 1:].sum(axis=1).tolist():
+        n_candidates = n_monomials(X.shape[1], settings["covariance_type"]) - 1
+    for n_weights in model.model_.active[:, 1:].sum(axis=1).tolist():
         cost += pac_bayes.subset_cost(n_candidates, n_weights)
     return kept, cost
 
@@ -272,8 +275,8 @@ def check_rows(model: Any, X: FloatArray) -> None:
 
 def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArray, float, bool]:
     """Surviving columns at rows, the constant first; nats for the scaling; whether it is given."""
-    basis, cost = model._basis, 0.0
-    center, inverse_scale = model._center, model._inverse_scale
+    basis, scaler, cost = model.model_.basis, model.model_.scaler, 0.0
+    center, inverse_scale = scaler.center, scaler.inverse_scale
     is_scaled = bool((center != 0.0).any() or (inverse_scale != 1.0).any())
     is_scaled_kernel = (
         isinstance(basis, KernelBasis)
@@ -292,8 +295,8 @@ def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArra
                 _, gamma, nats = pac_bayes.rounded_scaling(0.0 * one, kernel.gamma * one)
                 kernel = replace(kernel, gamma=float(gamma[0]))
                 cost += float(nats[0])
-            vectors = (model.relevance_vectors_ - center) * inverse_scale
-            basis = KernelBasis(kernel, vectors, basis.user_rows)
+            vectors = (basis.user_vectors - center) * inverse_scale
+            basis = replace(basis, kernel=kernel, vectors=vectors)
     Phi = basis.transform((X - center) * inverse_scale)
     is_given = scaling is Scaling.GIVEN and (is_scaled or is_scaled_kernel)
     return np.column_stack([np.ones(len(X)), Phi]), cost, is_given

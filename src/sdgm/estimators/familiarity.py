@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.mixtures.density import held_out_density
+from sdgm.core.model.scaler import Scaler
 from sdgm.estimators.parameters import check_labels, positive_integer
 from sdgm.estimators.preparation import center_and_inverse_scale
 
@@ -89,9 +90,10 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
             check_labels(y)
             code = np.unique(y, return_inverse=True)[1]
         rng = check_random_state(self.random_state)
-        self._center, self._inverse_scale = center_and_inverse_scale(X, np.ones(len(X)))
+        center, inverse_scale = center_and_inverse_scale(X, np.ones(len(X)))
+        self._scaler = Scaler(center, inverse_scale, FAR_AWAY)
         held_out = held_out_density(
-            self._standardized(X),
+            self._scaler.standardized(X),
             code,
             self._folds(code, rng),
             int(rng.randint(np.iinfo(np.int32).max)),
@@ -136,7 +138,7 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._density.log_density(self._standardized(X)) + self._log_volume()
+        return self._density.log_density(self._scaler.standardized(X)) + self._log_volume()
 
     def decision_function(self, X: Any) -> FloatArray:
         """Log density less ``offset_``: below zero for unfamiliar rows.
@@ -183,10 +185,6 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
         rank = np.searchsorted(held_out, scores, side="right").astype(np.float64)
         return (rank + 1.0) / (len(held_out) + 1.0)
 
-    def _standardized(self, X: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            return np.clip((X - self._center) * self._inverse_scale, -FAR_AWAY, FAR_AWAY)
-
     def _log_volume(self) -> float:
         """Log of how much the inputs were stretched."""
-        return float(np.log(self._inverse_scale).sum())
+        return float(np.log(self._scaler.inverse_scale).sum())

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 
@@ -18,7 +19,7 @@ DECREMENT = 1e-12
 MAX_STEPS = 200
 
 
-def quadratic_weights(estimator: Any) -> FloatArray:
+def quadratic_weights(model: FittedModel) -> FloatArray:
     """Weights w with ``w_k'phi(x) = ln pi_k + score of component k``, x in the user's units.
 
     For the original form with any covariance, and the dual form with a linear kernel or a
@@ -27,7 +28,7 @@ def quadratic_weights(estimator: Any) -> FloatArray:
 
     Parameters
     ----------
-    estimator : fitted `SDGMClassifier` or `KernelSDGMClassifier`
+    model : FittedModel
 
     Returns
     -------
@@ -41,15 +42,15 @@ def quadratic_weights(estimator: Any) -> FloatArray:
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley().split()
     >>> model = KernelSDGMClassifier(n_components=3, random_state=0).fit(X, y)
-    >>> scores = monomials(2).transform(X) @ quadratic_weights(model).T
+    >>> scores = monomials(2).transform(X) @ quadratic_weights(model.model_).T
     >>> P_cm = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     >>> np.allclose(P_cm, model.predict_component_proba(X))
     True
     """
-    constant, a, Q = standardized_form(estimator._basis, estimator.coef_, len(estimator._center))
-    b = constant + estimator.intercept_ + np.log(estimator.mixture_weights_)
+    S, center = model.scaler.inverse_scale, model.scaler.center
+    constant, a, Q = standardized_form(model.basis, model.coef, len(center))
+    b = constant + model.intercept + np.log(model.mixture_weights)
     # z = S (x - center)
-    S, center = estimator._inverse_scale, estimator._center
     a, Q = a * S, Q * S * S[:, None]
     return _flattened(b - a @ center + center @ Q @ center, a - 2.0 * Q @ center, Q)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core import pac_bayes
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 
 # eigenvalues of the posterior correlations below this are lifted to it: Q must have a density
@@ -62,14 +62,14 @@ class Posterior:
         return mean, vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
 
 
-def weight_posterior(model: Any, Phi: FloatArray) -> Posterior:
+def weight_posterior(model: FittedModel, Phi: FloatArray) -> Posterior:
     """The Gaussian of the model's weights, with constants relative to one component.
 
     Log mixture weights are constants, too. Where the constant was pruned they get the variance that
     the curvature at the rows gives them.
     """
-    K, active = len(model.mixture_weights_), model._active
-    w = np.column_stack([model.intercept_ + np.log(model.mixture_weights_), model.coef_])
+    K, active = model.state.n_components, model.active
+    w = np.column_stack([model.offset, model.coef])
     pruned = np.flatnonzero(~active[:, 0])
     reference = int(pruned[0]) if len(pruned) else K - 1
     P = np.exp(component_log_posterior(np.asfortranarray(Phi @ w.T)))
@@ -79,7 +79,7 @@ def weight_posterior(model: Any, Phi: FloatArray) -> Posterior:
     component, column = np.nonzero(wanted)
     V = np.diag(np.where(component == reference, 0.0, 1.0 / curvature[component]))
     where = np.flatnonzero(active[wanted])
-    V[np.ix_(where, where)] = model.covariance_
+    V[np.ix_(where, where)] = model.require_covariance()
     # constants less that of the reference, which leaves; weights first
     is_constant = column == 0
     shift = np.eye(len(column))
