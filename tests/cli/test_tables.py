@@ -21,10 +21,9 @@ import polars as pl
 
 import sdgm
 from sdgm.cli.fit import verdict
-from sdgm.tables.reading import read_table
 from tests.cli.commands import done, process, run, sentence, words
 from tests.cli.conftest import NEW_ROWS
-from tests.tables.ugly import CLASSES
+from tests.tables.ugly import CLASSES, read_table
 
 # --- the way from a file to C ---
 

@@ -16,8 +16,7 @@ import polars as pl
 from sdgm.metrics import brier_score, expected_calibration_error
 from sdgm.tables import TableError, TableModel, evaluate_table
 from sdgm.tables.evaluation import KEPT_ROWS, cell, scores
-from sdgm.tables.reading import read_table
-from tests.tables.ugly import write_ugly
+from tests.tables.ugly import read_table, write_ugly
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def test_measures_are_those_of_scikit_learn(ugly_model: TableModel, labelled: Pa
     result = evaluate_table(ugly_model, labelled)
     frame = read_table(labelled)[0].drop_nulls("kind")
     y, P = frame["kind"].to_numpy(), ugly_model.predict_proba(frame)
-    classes = ugly_model.classes
+    classes = ugly_model.classes_
     assert result.rows == len(y) and result.unlabelled == 90 - len(y)
     assert result.error == pytest.approx(np.mean(ugly_model.predict(frame) != y))
     assert result.log_loss == pytest.approx(log_loss(y, P, labels=classes))

@@ -17,7 +17,8 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm.tables import TableError, reading
-from sdgm.tables.reading import opened, read_table
+from sdgm.tables.reading import opened
+from tests.tables.ugly import read_table
 
 FRAME = pl.DataFrame({"a": [1.5, 2.5, 3.5], "b": ["x", None, "z"]})
 
@@ -68,7 +69,7 @@ def test_standard_input_is_csv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_columns_of_decimal_commas_become_numbers_but_texts_stay(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b;c\n1,5;1,5;7,0\n2;x;8,0\n")
-    frame, _ = read_table(tmp_path / "t.csv", keep=["c"])
+    frame, _ = read_table(tmp_path / "t.csv", keep=("c",))
     assert frame.rows() == [("1.5", "1,5", "7,0"), ("2", "x", "8,0")]
 
 

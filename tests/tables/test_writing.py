@@ -76,7 +76,7 @@ def test_outputs_of_another_suffix_and_files_that_are_read_are_refused(tmp_path:
     check_output(Path(os.devnull), (".html",), source)
     with pytest.raises(TableError, match=r"does not end in .html; name it 'm.html'"):
         check_output(source, (".html", ".htm"))
-    with pytest.raises(TableError, match="is what is read, and would be lost"):
+    with pytest.raises(TableError, match="would overwrite the input file"):
         check_output(tmp_path / "link.html", (".html",), None, str(source))
     with pytest.raises(TableError, match="is a folder"):
         check_output(tmp_path, (".html",))

@@ -91,20 +91,20 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     0.5
     """
     frame, name, short_rows = whole_table(source, keep=(model.target,))
-    codes = label_codes(named_column(frame, model.target, "target"), model.classes)
+    codes = label_codes(named_column(frame, model.target, "target"), model.classes_)
     unknown = np.flatnonzero(codes == UNKNOWN)
     if len(unknown):
         label = frame.get_column(model.target)[int(unknown[0])]
         raise TableError(
             f"Column {quoted(model.target)} has the label {quoted(label)} in row "
-            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes)}."
+            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes_)}."
         )
     rows = np.flatnonzero(codes != MISSING)
     if not len(rows):
         raise TableError(f"{name} has no row with a label in column {quoted(model.target)}.")
     inputs = typed(model.inputs, frame)[rows]
     P = model.proba_of(encoded(model.inputs, inputs))
-    result = measured(P, codes[rows], model.classes, inputs, rows)
+    result = measured(P, codes[rows], model.classes_, inputs, rows)
     return replace(result, unlabelled=len(frame) - len(rows), short_rows=short_rows)
 
 

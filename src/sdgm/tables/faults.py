@@ -1,22 +1,27 @@
-"""What is wrong with delimited text that is no table, and with rows that are cut short."""
+"""The first error in delimited text that cannot be parsed, and rows with too few fields."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
 from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, quoted
 
-# of a value with a misplaced quote that is shown
-SHOWN = 24
+SHOWN = 24  # characters of a value with a misplaced quote
+
+
+def fields_of(text: str, separator: str) -> Iterator[list[str]]:
+    """The fields of every row of delimited text."""
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
 
 
 def fault(text: str, separator: str, n_columns: int, n_before: int, name: str) -> TableError:
-    """Why rows that follow so many others are no table."""
+    """The error in rows that follow ``n_before`` others."""
     misplaced = misplaced_quote(text, separator)
     if misplaced is not None:
         row, start = misplaced
@@ -29,7 +34,7 @@ def fault(text: str, separator: str, n_columns: int, n_before: int, name: str) -
         return TableError(f"A value in row {n_before + row:,} of {name} {problem}.")
     try:
         row = n_before
-        for fields in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+        for fields in fields_of(text, separator):
             row += any(fields)
             if len(fields) > n_columns:
                 return TableError(
@@ -68,7 +73,7 @@ def misplaced_quote(text: str, separator: str) -> tuple[int, int] | None:
 
 
 def n_short_rows(block: bytes, separator: str, n_columns: int) -> int:
-    r"""How many rows have fewer fields than there are columns; blank lines are none.
+    r"""Number of rows with fewer fields than columns, not counting blank lines.
 
     Examples
     --------
@@ -76,8 +81,8 @@ def n_short_rows(block: bytes, separator: str, n_columns: int) -> int:
     1
     """
     if b'"' in block:
-        rows = csv.reader(io.StringIO(block.decode(), newline=""), delimiter=separator)
         try:
+            rows = fields_of(block.decode(), separator)
             return sum(0 < len(fields) < n_columns for fields in rows)
         except csv.Error:  # a value longer than it takes
             return 0

@@ -1,4 +1,4 @@
-"""Tables on disk that are larger than memory: Parquet and Arrow files, read some rows at a time."""
+"""Parquet and Arrow files that are larger than memory, read some rows at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
+from sdgm.tables.values import nameless
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
-# rows that are read from a file at once, if that is not too many numbers: a part of a row group
-# takes nearly as long to read as the whole
+# rows and numbers that are read at once at most: a part of a row group takes nearly as long to
+# read as the whole
 CHUNK_ROWS = 1 << 17
 CHUNK_NUMBERS = 1 << 22
-# numbers that stay in memory, 256 MB: the first chunks, as rows are read in order again and again
+# numbers that stay in memory, 256 MB: the first chunks, as every pass reads the rows in order
 KEPT_NUMBERS = 1 << 25
 # fewer rows than this are read by themselves
 FEW_ROWS = 1 << 12
@@ -33,10 +34,10 @@ def open_rows(
     target: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[FileRows, np.ndarray[Any, Any] | None]:
-    """Rows of Parquet or Arrow files for `fit`, which reads them when it wants them.
+    """Rows of Parquet or Arrow files for `fit`, which reads them when it needs them.
 
-    Only some rows at a time and the labels are in memory. ``.npy`` files need nothing of the kind:
-    ``np.load(path, mmap_mode="r")`` can be handed to `fit` as it is.
+    Only some rows at a time and the labels are in memory. ``.npy`` files need no reader: pass
+    ``np.load(path, mmap_mode="r")`` to `fit`.
 
     Parameters
     ----------
@@ -78,14 +79,11 @@ def open_rows(
     """
     parts = [FilePart.opened(path) for path in paths_of(source)]
     names = list(parts[0].schema)
-    if target is not None and target not in names:
-        raise TableError(f"There is no column {quoted(target)}; {did_you_mean(target, names)}")
     if isinstance(columns, str):
         raise TableError(f"columns must be several names, got {quoted(columns)}; put it in a list.")
     chosen = [name for name in names if name != target] if columns is None else list(columns)
-    for name in chosen:
-        if name not in names:
-            raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
+    for name in (*chosen, *([] if target is None else [target])):
+        check_known(name, names)
     if not chosen or target in chosen or len(set(chosen)) < len(chosen):
         raise TableError(
             f"columns must name one or more columns, each once and the target not among them, got "
@@ -95,8 +93,14 @@ def open_rows(
     return X, None if target is None else X.values(target)
 
 
+def check_known(name: str, names: Sequence[str]) -> None:
+    """Refuse a name that no column has."""
+    if name not in names:
+        raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
+
+
 def paths_of(source: Any) -> list[Path]:
-    """The files that are meant, at least one."""
+    """The files of a path, a folder or a list, at least one."""
     if not isinstance(source, str | os.PathLike):
         paths = [Path(each) for each in source]
         if not paths:
@@ -119,22 +123,15 @@ def paths_of(source: Any) -> list[Path]:
 
 @dataclass(frozen=True)
 class FilePart:
-    """One file of a table.
-
-    Attributes
-    ----------
-    path : Path
-    schema : dict from column to polars type
-    n_rows : int
-    """
+    """One file of a table."""
 
     path: Path
-    schema: dict[str, Any]
+    schema: dict[str, Any]  # from column to polars type
     n_rows: int
 
     @classmethod
     def opened(cls, path: Path) -> FilePart:
-        """The file, of which only the description is read."""
+        """The file, of which only the metadata is read."""
         pl = polars()
         suffix = path.suffix.lower()
         if suffix == ".npy":
@@ -174,19 +171,17 @@ class FilePart:
 
 
 def scanned(path: Path) -> Any:
-    """The file as a polars frame that is not read yet."""
-    pl = polars()
-    if path.suffix.lower() in PARQUET:
-        return pl.scan_parquet(path, glob=False)
-    return pl.scan_ipc(path, glob=False)
+    """The file as a lazy frame."""
+    scan = polars().scan_parquet if path.suffix.lower() in PARQUET else polars().scan_ipc
+    return scan(path, glob=False)
 
 
 class FileRows:
-    """Numeric columns of files, one after the other, as a table that is read in parts.
+    """Numeric columns of concatenated files, read in chunks.
 
-    Made by `open_rows`. Threads may read at the same time. Rows are read some hundred thousand at
-    once, and the last two such chunks are kept, so that reading in order goes over the files once;
-    the first 256 MB stay, and smaller tables are decoded once and for all.
+    Made by `open_rows`. Threads may read at the same time. A chunk has about a hundred thousand
+    rows. The last two chunks are cached, so that reading in order goes over the files once; the
+    first 256 MB stay in memory, and smaller tables are decoded only once.
 
     Attributes
     ----------
@@ -198,7 +193,7 @@ class FileRows:
     def __init__(self, parts: Sequence[FilePart], columns: Sequence[str]) -> None:
         self.parts, self.columns = list(parts), list(columns)
         for part in self.parts:
-            check_columns(part, self.columns)
+            check_numeric(part, self.columns)
         self.starts = [0, *accumulate(part.n_rows for part in self.parts)]
         self.shape = (self.starts[-1], len(self.columns))
         if not self.shape[0]:
@@ -260,10 +255,11 @@ class FileRows:
 
     def _numbers(self, start: int, stop: int) -> FloatArray:
         """Rows straight from the files."""
+        Float64 = polars().Float64
         X = np.empty((stop - start, self.shape[1]), order="F")
         for first, frame in self._frames(self.columns, start, stop):
             for d, values in enumerate(frame.iter_columns()):
-                X[first - start : first - start + len(frame), d] = numbers(values)
+                X[first - start : first - start + len(frame), d] = values.cast(Float64).to_numpy()
         if not np.isfinite(X).all():
             n, d = np.argwhere(~np.isfinite(X))[0]
             problem = "is missing" if np.isnan(X[n, d]) else f"is {X[n, d]}"
@@ -297,8 +293,8 @@ class FileRows:
         """
         pl = polars()
         for start in range(0, self.shape[0], n_rows):
-            stop = min(start + n_rows, self.shape[0])
-            yield pl.concat([frame for _, frame in self._frames(self.columns, start, stop)])
+            parts = self._frames(self.columns, start, start + n_rows)
+            yield pl.concat([frame for _, frame in parts])
 
     def values(self, column: str) -> np.ndarray[Any, Any]:
         """One column of all rows, in memory: labels, or sample weights.
@@ -312,15 +308,12 @@ class FileRows:
         -------
         values : array of shape (n_rows,)
         """
-        names = list(self.parts[0].schema)
-        if column not in names:
-            raise TableError(f"There is no column {quoted(column)}; {did_you_mean(column, names)}")
+        check_known(column, list(self.parts[0].schema))
         check_labels(self.parts, column)
         chunks = []
         for start in range(0, self.shape[0], CHUNK_ROWS):
-            stop = min(start + CHUNK_ROWS, self.shape[0])
-            for first, frame in self._frames([column], start, stop):
-                series = frame.get_column(column).alias("values")  # no pattern
+            for first, frame in self._frames([column], start, start + CHUNK_ROWS):
+                series = nameless(frame.get_column(column))
                 if series.null_count():
                     raise TableError(
                         f"The value in row {first + series.is_null().arg_max()} of column "
@@ -330,16 +323,9 @@ class FileRows:
         return np.concatenate(chunks)
 
 
-def numbers(values: Any) -> FloatArray:
-    """A polars column as numbers; what is missing is NaN."""
-    pl = polars()
-    return values.cast(pl.Float64).to_numpy()
-
-
 def plain(series: Any) -> np.ndarray[Any, Any]:
-    """Labels as numpy has them: numbers, true and false, or text of one width."""
-    pl = polars()
-    kind = series.dtype
+    """Labels as a numpy array of numbers, booleans or text."""
+    pl, kind = polars(), series.dtype
     if kind.is_decimal():
         return series.cast(pl.Float64).to_numpy()
     if kind.is_numeric() or kind == pl.Boolean:
@@ -347,16 +333,21 @@ def plain(series: Any) -> np.ndarray[Any, Any]:
     return series.cast(pl.String).to_numpy().astype(str)
 
 
+def type_in(part: FilePart, column: str) -> Any:
+    """The polars type of a column of a file."""
+    if column not in part.schema:
+        raise TableError(
+            f"{part.path.name} has no column {quoted(column)}; all files need the same columns."
+        )
+    return part.schema[column]
+
+
 def check_labels(parts: Sequence[FilePart], column: str) -> None:
-    """Refuse files whose labels are of different kinds, or none."""
+    """Refuse labels of different types, or of a type that is no label."""
     pl = polars()
     first = parts[0].schema[column]
     for part in parts:
-        kind = part.schema.get(column)
-        if kind is None:
-            raise TableError(
-                f"{part.path.name} has no column {quoted(column)}; all files need the same columns."
-            )
+        kind = type_in(part, column)
         if kind.is_nested() or kind.is_temporal() or kind in (pl.Null, pl.Binary, pl.Object):
             raise TableError(
                 f"Column {quoted(column)} of {part.path.name} holds {kind}, which cannot be a "
@@ -369,16 +360,11 @@ def check_labels(parts: Sequence[FilePart], column: str) -> None:
             )
 
 
-def check_columns(part: FilePart, columns: Sequence[str]) -> None:
-    """Refuse a file whose columns are no numbers."""
-    pl = polars()
+def check_numeric(part: FilePart, columns: Sequence[str]) -> None:
+    """Refuse a file whose columns are not numbers."""
     for name in columns:
-        kind = part.schema.get(name)
-        if kind is None:
-            raise TableError(
-                f"{part.path.name} has no column {quoted(name)}; all files need the same columns."
-            )
-        if not (kind.is_numeric() or kind == pl.Boolean):
+        kind = type_in(part, name)
+        if not (kind.is_numeric() or kind == polars().Boolean):
             raise TableError(
                 f"Column {quoted(name)} of {part.path.name} holds {kind}, not numbers; choose "
                 "others with columns=, or write it as numbers."

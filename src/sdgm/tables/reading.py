@@ -8,55 +8,29 @@ import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
-from sdgm.tables.errors import TableError, listed, polars
+from sdgm.tables.errors import TableError, listed, package, polars, quoted
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
-# rows of a chunk of a table that is no text
+# rows of a chunk of a frame or a Parquet file
 CHUNK_ROWS = 1 << 17
-
-
-class Table(Protocol):
-    """Something with named columns that hands out rows in order, once."""
-
-    name: str
-    columns: tuple[str, ...]
-
-    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
-        """Polars frames of these columns; `numbers` may come as texts, to be looked at."""
-        ...
+SAME_NAME = "The frame has several columns of one name; rename all but one."
 
 
 class Frame:
-    """A polars frame."""
+    """A polars frame or a scan of a Parquet file, of which only chunks are in memory."""
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
-        self.frame, self.name = frame, name
-        self.columns = tuple(frame.columns)
+        self.scan, self.name = frame.lazy(), name
+        self.columns = tuple(self.scan.collect_schema().names())
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
-        frame = polars().DataFrame([self.frame.get_column(name) for name in columns])
-        yield from frame.iter_slices(CHUNK_ROWS)
-
-
-class Parquet:
-    """A Parquet file, of which only chunks are in memory."""
-
-    def __init__(self, path: Path) -> None:
-        pl = polars()
-        self.path, self.name = path, path.name
-        try:
-            self.scan = pl.scan_parquet(path, glob=False)
-            self.columns = tuple(self.scan.collect_schema().names())
-        except pl.exceptions.PolarsError:
-            raise TableError(f"{self.name} is no Parquet file, or is damaged.") from None
-
-    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
+        """Polars frames of some columns, in their own types."""
         pl = polars()
         first = 0
         wanted = self.scan.select(pl.selectors.by_name(*columns))
@@ -68,55 +42,102 @@ class Parquet:
                     f"{self.name} cannot be read after row {first}: it is damaged."
                 ) from None
             if len(frame):
-                yield pl.DataFrame([frame.get_column(name) for name in columns])
+                yield frame[list(columns)]
             if len(frame) < CHUNK_ROWS:
                 return
             first += CHUNK_ROWS
 
 
+Table = Frame | DelimitedText
+
+
 @contextmanager
 def opened(source: Any) -> Iterator[Table]:
-    """A table to read from: a path, "-" for CSV on standard input, or a polars frame."""
-    pl = polars()
-    if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        yield Frame(source.lazy().collect())
+    """A table to read from: a path, "-" for CSV on standard input, or a frame."""
+    if not isinstance(source, str | Path):
+        yield Frame(polars_frame(source))
     elif str(source) == "-":
         yield DelimitedText(sys.stdin.buffer, "standard input")
-    elif not isinstance(source, str | Path):
-        raise TypeError(f"A table is a path or a polars frame, not {type(source).__name__}.")
     else:
         path = Path(source)
-        suffix = known_suffix(path)
+        suffix = known_suffix(path, SUFFIXES)
+        if suffix is None:
+            raise TableError(
+                f"{str(path)!r} ends in none of {', '.join(SUFFIXES)}; save the table as one of "
+                "these."
+            )
         if path.is_dir():
             raise TableError(f"{str(path)!r} is a folder; name a file.")
         with path.open("rb") as stream:  # an error of the system names the file
-            if suffix == ".parquet":
-                yield Parquet(path)
-            elif suffix == ".npz":
-                yield from_arrays(stream, path.name)
-            else:
-                separator = "\t" if suffix.startswith(".tsv") else None
-                try:
-                    text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
-                    yield DelimitedText(text, path.name, separator)
-                except (gzip.BadGzipFile, EOFError):
-                    raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
+            yield from opened_file(path, suffix, stream)
 
 
-def known_suffix(path: Path) -> str:
-    """The suffix of a file that can be read."""
-    name = path.name.lower()
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if name.endswith(suffix):
-            return suffix
-    raise TableError(
-        f"{str(path)!r} ends in none of {', '.join(SUFFIXES)}; save the table as one of these."
-    )
-
-
-def from_arrays(stream: Any, name: str) -> Frame:
-    """The table of an .npz file: X and y, or one array per column."""
+def opened_file(path: Path, suffix: str, stream: Any) -> Iterator[Table]:
+    """The table of an open file."""
     pl = polars()
+    if suffix == ".parquet":
+        try:
+            table = Frame(pl.scan_parquet(path, glob=False), path.name)
+        except pl.exceptions.PolarsError:
+            raise TableError(f"{path.name} is no Parquet file, or is damaged.") from None
+        yield table
+    elif suffix == ".npz":
+        yield Frame(pl.DataFrame(array_columns(stream, path.name)), path.name)
+    else:
+        separator = "\t" if suffix.startswith(".tsv") else None
+        try:
+            text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
+            yield DelimitedText(text, path.name, separator)
+        except (gzip.BadGzipFile, EOFError):
+            raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
+
+
+def polars_frame(source: Any) -> Any:
+    """A frame of pandas, pyarrow, polars or another library that narwhals reads, as polars."""
+    pl, nw = polars(), package("narwhals")
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise TypeError(
+            f"A table is a path or a pandas, pyarrow or polars frame, not {type(source).__name__}."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise TableError(SAME_NAME) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if frame.implementation.is_polars():
+        return frame.to_native()
+    columns: dict[str, Any] = {}
+    for name in frame.columns:  # pandas takes other names than texts
+        try:
+            columns[str(name)] = polars_series(frame.get_column(name))
+        except (ValueError, TypeError, pl.exceptions.PolarsError):
+            raise TableError(
+                f"Column {quoted(name)} holds values of several types; make them all numbers or "
+                "all text."
+            ) from None
+    if len(columns) < len(frame.columns):
+        raise TableError(SAME_NAME)
+    return pl.DataFrame(columns)
+
+
+def polars_series(column: Any) -> Any:
+    """A narwhals column as polars."""
+    try:
+        return column.to_polars()
+    except ImportError:  # texts of pandas, without pyarrow
+        rows = zip(column.to_list(), column.is_null().to_list(), strict=True)
+        return polars().Series([None if is_missing else value for value, is_missing in rows])
+
+
+def known_suffix(path: str | Path, suffixes: Sequence[str]) -> str | None:
+    """The longest of the suffixes that a file name ends in."""
+    name = Path(path).name.lower()
+    return max((each for each in suffixes if name.endswith(each)), key=len, default=None)
+
+
+def array_columns(stream: Any, name: str) -> dict[str, Any]:
+    """The columns of an .npz file: X and y, or one array per column."""
     columns: dict[str, Any] = {}
     try:
         with np.load(stream, allow_pickle=False) as arrays:
@@ -128,35 +149,22 @@ def from_arrays(stream: Any, name: str) -> Frame:
                     columns |= {f"{key}{i + 1}": column for i, column in enumerate(array.T)}
                 else:
                     raise TableError(f"Array {key!r} of {name} has {array.ndim} dimensions, not 1.")
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, TableError):
-            raise
+    except TableError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
         raise TableError(f"{name} is no .npz file of plain arrays, or is damaged.") from None
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise TableError(f"Arrays of {name} have {listed(sorted(lengths))} rows; all need as many.")
-    return Frame(pl.DataFrame(columns), name)
+    return columns
 
 
 class Whole(NamedTuple):
-    """A table in memory.
+    """A table in memory."""
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-    name : str
-    short_rows : int
-        Rows of a text file that end before the last column.
-    """
-
-    frame: Any
+    frame: Any  # of polars
     name: str
-    short_rows: int
-
-
-def read_table(source: Any, keep: Collection[str] = ()) -> tuple[Any, str]:
-    """A whole table as a polars frame, and its name; see `whole_table`."""
-    return whole_table(source, keep)[:2]
+    short_rows: int  # rows of a text file that end before the last column
 
 
 def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
