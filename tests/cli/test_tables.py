@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -147,7 +148,7 @@ def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lead", "error", "said"),
     [
-        (0.10, 0.02, "Log loss 20 % below that of logistic regression."),
+        (0.10, 0.02, "Log loss 20% below logistic regression."),
         (0.10, 0.06, "within the noise of 20 rows (0.1 ± 0.06)"),
         (0.10, None, "within the noise of 20 rows."),
         (-0.1, 0.02, "No better here than logistic regression"),
@@ -178,7 +179,7 @@ def test_columns_the_model_does_not_know_are_noted(here: Path, model: str, tmp_p
     frame.write_csv(tmp_path / "t.csv")
     result = done("predict", model, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
     text = words(result.stderr)
-    assert "ignored columns that were not there in training: more." in text
+    assert "ignored columns that were not in the training table: more." in text
     assert "has no column id" in text and f"{NEW_ROWS} rows in" in text
     assert result.stdout == ""
 
@@ -203,3 +204,17 @@ def test_every_command_has_help_with_examples(command: str) -> None:
 def test_help_of_groups_shows_no_types_of_flags() -> None:
     for group in ((), ("data",), ("data", "list"), ("reproduce", "table1"), ("demo",)):
         assert "<bool>" not in done(*group, "--help").stdout
+
+
+# both are imported by the paper's own commands
+HEAVY = {"app", "data", "reproduce"}
+
+
+def test_help_imports_neither_scikit_learn_nor_scipy() -> None:
+    import sdgm.cli
+
+    names = sorted({each.name for each in iter_modules(sdgm.cli.__path__)} - HEAVY)
+    assert {"console", "demo", "fit", "predict"} <= set(names)
+    imports = "; ".join(f"import sdgm.cli.{name}" for name in names)
+    code = f"import sys; {imports}; assert not {{'sklearn', 'scipy', 'polars'}} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

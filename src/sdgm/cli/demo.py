@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.markup import escape
 from rich.table import Table
-from sklearn.exceptions import ConvergenceWarning
 
 from sdgm.cli.console import arrow, console, friendly_errors
 from sdgm.core.options import Preset
-from sdgm.datasets import Dataset, data_folder
-from sdgm.experiments.demo import DemoResult, Outcome, run_demo
+
+if TYPE_CHECKING:
+    from sdgm.datasets import Dataset
+    from sdgm.experiments.demo import DemoResult, Outcome
 
 
 def demo(
@@ -40,6 +41,10 @@ def demo(
 
     Needs no data file: where the published rows are not found, new ones are drawn.
     """
+    from sklearn.exceptions import ConvergenceWarning
+
+    from sdgm.experiments.demo import run_demo
+
     can_draw = find_spec("matplotlib") is not None
     with friendly_errors(), warnings.catch_warnings(), console.status("Learning"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says so
@@ -62,6 +67,8 @@ def demo(
 
 def data_line(data: Dataset) -> str:
     """Which rows were used."""
+    from sdgm.datasets import data_folder
+
     train, test = data.splits[0]
     folder = escape(str(data_folder()))
     if data.generated:

@@ -1,4 +1,4 @@
-"""``sdgm inspect``: the model in words."""
+"""``sdgm inspect``: the model as text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sdgm.cli.console import console, friendly_errors, print_json
-from sdgm.cli.models import load_model
-from sdgm.cli.predict import ModelFile
+from sdgm.cli.console import AsJson, ModelFile, console, friendly_errors, load_model, print_json
 
 
 def inspect(
@@ -16,9 +14,9 @@ def inspect(
     everything: Annotated[
         bool, typer.Option("--all", help="All rows of long tables, not only the first.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell the model in words: the terms of every class and component, with their uncertainty."""
+    """Describe the model: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
         from sdgm.words import describe
         from sdgm.words.text import MOST_LISTED, text

@@ -100,11 +100,12 @@ def label_codes(series: Any, classes: np.ndarray[Any, Any]) -> IntArray:
         codes[np.isnan(values)] = MISSING
         codes[odd.to_numpy()] = UNKNOWN
         return codes
-    texts, index = as_texts(series), {str(label): i for i, label in enumerate(classes)}
+    texts = as_texts(series)
+    index: dict[str | None, int] = {str(label): i for i, label in enumerate(classes)}
     if classes.dtype.kind == "b":
         texts, index = texts.str.to_lowercase(), {"false": 0, "true": 1}
-    codes = [MISSING if text is None else index.get(text, UNKNOWN) for text in texts.to_list()]
-    return np.array(codes, dtype=np.intp)
+    index[None] = MISSING
+    return np.array([index.get(text, UNKNOWN) for text in texts.to_list()], dtype=np.intp)
 
 
 def codes_among(values: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> IntArray:
