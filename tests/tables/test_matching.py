@@ -68,6 +68,11 @@ def test_mistyped_columns_give_one_sentence(change: dict[str, Any], said: str) -
         features(FINE | change)
 
 
+def test_missing_values_that_training_did_not_see_are_named_by_their_row_from_one() -> None:
+    with pytest.raises(ValueError, match="has 1 missing values, the first in row 2, but had none"):
+        Number("age").encoded(np.array([1.0, np.nan, 3.0]))
+
+
 def test_rows_are_counted_from_the_start_of_the_file() -> None:
     with pytest.raises(TableError, match="in row 1,003,"):
         typed((SIZE,), pl.DataFrame({"size": ["1", "2", "x"]}), first_row=1000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,8 @@ pytest.importorskip("polars")
 
 import polars as pl
 
-from sdgm.atomic import replacing
 from sdgm.tables import TableError
 from sdgm.tables.writing import check_output, check_writable, output_suffix, written
-
-
-def test_a_file_appears_once_it_is_whole_with_usual_permissions(tmp_path: Path) -> None:
-    path = tmp_path / ("n" * 250 + ".txt")
-    with replacing(path) as file:
-        file.write(b"new")
-        assert not path.exists()
-    assert path.read_bytes() == b"new"
-    before = os.umask(0)
-    os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~before
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

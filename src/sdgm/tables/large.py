@@ -1,13 +1,10 @@
-"""Parquet and Arrow files that are larger than memory, read some rows at a time."""
+"""Tables on disk that are larger than memory, read some rows at a time."""
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -15,9 +12,9 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
+from sdgm.tables.files import FilePart, paths_of
 from sdgm.tables.values import nameless
 
-PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 # rows and numbers that are read at once at most: a part of a row group takes nearly as long to
 # read as the whole
 CHUNK_ROWS = 1 << 17
@@ -63,6 +60,7 @@ def open_rows(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import polars as pl
     >>> from sdgm import SDGMClassifier
@@ -97,83 +95,6 @@ def check_known(name: str, names: Sequence[str]) -> None:
     """Refuse a name that no column has."""
     if name not in names:
         raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
-
-
-def paths_of(source: Any) -> list[Path]:
-    """The files of a path, a folder or a list, at least one."""
-    if not isinstance(source, str | os.PathLike):
-        paths = [Path(each) for each in source]
-        if not paths:
-            raise TableError("There are no files in the list; name one at least.")
-        return paths
-    path = Path(source)
-    if not path.is_dir():
-        return [path]
-    paths = sorted(
-        each
-        for each in path.iterdir()
-        if each.suffix.lower() in PARQUET + ARROW and not each.name.startswith((".", "_"))
-    )
-    if not paths:
-        raise TableError(
-            f"The folder {str(path)!r} has no files that end in {', '.join(PARQUET + ARROW)}."
-        )
-    return paths
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """One file of a table."""
-
-    path: Path
-    schema: dict[str, Any]  # from column to polars type
-    n_rows: int
-
-    @classmethod
-    def opened(cls, path: Path) -> FilePart:
-        """The file, of which only the metadata is read."""
-        pl = polars()
-        suffix = path.suffix.lower()
-        if suffix == ".npy":
-            raise TableError(
-                f"{str(path)!r} can be given to fit without a reader: "
-                "np.load(path, mmap_mode='r') reads its rows when they are wanted."
-            )
-        if suffix not in PARQUET + ARROW:
-            raise TableError(
-                f"{str(path)!r} ends in none of {', '.join(PARQUET + ARROW)}; save the table as "
-                "one of these, text with polars.scan_csv(path).sink_parquet(new_path)."
-            )
-        with path.open("rb"):  # an error of the system names the file
-            pass
-        try:
-            scan = scanned(path)
-            n_rows = scan.select(pl.len()).collect().item()
-            return cls(path, dict(scan.collect_schema()), n_rows)
-        except (pl.exceptions.PolarsError, OSError):
-            kind = "Parquet" if suffix in PARQUET else "Arrow IPC"
-            raise TableError(f"{path.name} is no {kind} file, or is damaged.") from None
-
-    def read(self, columns: Sequence[str], start: int, stop: int) -> Any:
-        """Some of the rows, as a polars frame."""
-        pl = polars()
-        try:
-            wanted = scanned(self.path).select(pl.selectors.by_name(*columns))
-            frame = wanted.slice(start, stop - start).collect()
-        except (pl.exceptions.PolarsError, OSError):
-            frame = None
-        if frame is None or len(frame) != stop - start:
-            raise TableError(
-                f"{self.path.name} cannot be read from row {start} to row {stop}: it is damaged, "
-                "or was changed or removed after it was opened."
-            )
-        return pl.DataFrame([frame.get_column(name) for name in columns])
-
-
-def scanned(path: Path) -> Any:
-    """The file as a lazy frame."""
-    scan = polars().scan_parquet if path.suffix.lower() in PARQUET else polars().scan_ipc
-    return scan(path, glob=False)
 
 
 class FileRows:
@@ -211,11 +132,8 @@ class FileRows:
         files = f"{len(self.parts)} files" if len(self.parts) > 1 else self.parts[0].path.name
         return f"<FileRows: {self.shape[0]} rows and {self.shape[1]} columns of {files}>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"parts": self.parts, "columns": self.columns}  # another process reads for itself
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileRows, (self.parts, self.columns)  # another process has its own cache and lock
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Rows from ``start`` up to ``stop``: (stop - start, n_columns).
@@ -271,14 +189,10 @@ class FileRows:
 
     def _frames(self, columns: Sequence[str], start: int, stop: int) -> Iterator[tuple[int, Any]]:
         """Polars frames of rows, one per file, each with the number of its first row."""
-        first_part = max(bisect_right(self.starts, start) - 1, 0)
-        spans = list(pairwise(self.starts))
-        for part, (first, end) in zip(self.parts[first_part:], spans[first_part:], strict=True):
+        for part, (first, end) in zip(self.parts, pairwise(self.starts), strict=True):
             a, b = max(start, first), min(stop, end)
             if b > a:
                 yield a, part.read(columns, a - first, b - first)
-            if end >= stop:
-                return
 
     def frames(self, n_rows: int = CHUNK_ROWS) -> Iterator[Any]:
         """All rows in order, as polars frames of at most ``n_rows``: for `predict_proba` and such.
@@ -333,21 +247,12 @@ def plain(series: Any) -> np.ndarray[Any, Any]:
     return series.cast(pl.String).to_numpy().astype(str)
 
 
-def type_in(part: FilePart, column: str) -> Any:
-    """The polars type of a column of a file."""
-    if column not in part.schema:
-        raise TableError(
-            f"{part.path.name} has no column {quoted(column)}; all files need the same columns."
-        )
-    return part.schema[column]
-
-
 def check_labels(parts: Sequence[FilePart], column: str) -> None:
     """Refuse labels of different types, or of a type that is no label."""
     pl = polars()
     first = parts[0].schema[column]
     for part in parts:
-        kind = type_in(part, column)
+        kind = part.type_of(column)
         if kind.is_nested() or kind.is_temporal() or kind in (pl.Null, pl.Binary, pl.Object):
             raise TableError(
                 f"Column {quoted(column)} of {part.path.name} holds {kind}, which cannot be a "
@@ -363,7 +268,7 @@ def check_labels(parts: Sequence[FilePart], column: str) -> None:
 def check_numeric(part: FilePart, columns: Sequence[str]) -> None:
     """Refuse a file whose columns are not numbers."""
     for name in columns:
-        kind = type_in(part, name)
+        kind = part.type_of(name)
         if not (kind.is_numeric() or kind == polars().Boolean):
             raise TableError(
                 f"Column {quoted(name)} of {part.path.name} holds {kind}, not numbers; choose "

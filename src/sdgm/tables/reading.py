@@ -14,41 +14,41 @@ import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
 from sdgm.tables.errors import TableError, listed, package, polars, quoted
+from sdgm.tables.files import FilePart
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
-# rows of a chunk of a frame or a Parquet file
-CHUNK_ROWS = 1 << 17
+CHUNK_ROWS = 1 << 17  # of frames and Parquet files
 SAME_NAME = "The frame has several columns of one name; rename all but one."
 
 
 class Frame:
-    """A polars frame or a scan of a Parquet file, of which only chunks are in memory."""
+    """A polars frame."""
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
-        self.scan, self.name = frame.lazy(), name
-        self.columns = tuple(self.scan.collect_schema().names())
+        self.frame, self.name = frame, name
+        self.columns = tuple(frame.columns)
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
         """Polars frames of some columns, in their own types."""
-        pl = polars()
-        first = 0
-        wanted = self.scan.select(pl.selectors.by_name(*columns))
-        while True:
-            try:
-                frame = wanted.slice(first, CHUNK_ROWS).collect()
-            except pl.exceptions.PolarsError:
-                raise TableError(
-                    f"{self.name} cannot be read after row {first}: it is damaged."
-                ) from None
-            if len(frame):
-                yield frame[list(columns)]
-            if len(frame) < CHUNK_ROWS:
-                return
-            first += CHUNK_ROWS
+        return self.frame[list(columns)].iter_slices(CHUNK_ROWS)
 
 
-Table = Frame | DelimitedText
+class Parquet:
+    """A Parquet file, of which only chunks are in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.part, self.name = FilePart.opened(path), path.name
+        self.columns = tuple(self.part.schema)
+
+    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
+        """Polars frames of some columns, in their own types."""
+        n_rows = self.part.n_rows
+        for start in range(0, n_rows, CHUNK_ROWS):
+            yield self.part.read(columns, start, min(start + CHUNK_ROWS, n_rows))
+
+
+Table = Frame | Parquet | DelimitedText
 
 
 @contextmanager
@@ -69,27 +69,17 @@ def opened(source: Any) -> Iterator[Table]:
         if path.is_dir():
             raise TableError(f"{str(path)!r} is a folder; name a file.")
         with path.open("rb") as stream:  # an error of the system names the file
-            yield from opened_file(path, suffix, stream)
-
-
-def opened_file(path: Path, suffix: str, stream: Any) -> Iterator[Table]:
-    """The table of an open file."""
-    pl = polars()
-    if suffix == ".parquet":
-        try:
-            table = Frame(pl.scan_parquet(path, glob=False), path.name)
-        except pl.exceptions.PolarsError:
-            raise TableError(f"{path.name} is no Parquet file, or is damaged.") from None
-        yield table
-    elif suffix == ".npz":
-        yield Frame(pl.DataFrame(array_columns(stream, path.name)), path.name)
-    else:
-        separator = "\t" if suffix.startswith(".tsv") else None
-        try:
-            text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
-            yield DelimitedText(text, path.name, separator)
-        except (gzip.BadGzipFile, EOFError):
-            raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
+            if suffix == ".parquet":
+                yield Parquet(path)
+            elif suffix == ".npz":
+                yield Frame(polars().DataFrame(array_columns(stream, path.name)), path.name)
+            else:
+                separator = "\t" if suffix.startswith(".tsv") else None
+                try:
+                    text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
+                    yield DelimitedText(text, path.name, separator)
+                except (gzip.BadGzipFile, EOFError):
+                    raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
 
 
 def polars_frame(source: Any) -> Any:
