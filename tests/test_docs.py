@@ -46,7 +46,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "files.md": ("polars", "safetensors"),
     "start.md": ("typer", "polars", "safetensors", "matplotlib"),
     "guide/scale.md": ("polars", "dask", "distributed"),
-    "guide/tables.md": ("typer", "polars", "safetensors"),
+    "guide/tables.md": ("typer", "polars", "safetensors", "pandas", "pyarrow"),
     "guide/reading.md": ("matplotlib", "pandas"),
     "guide/budget.md": ("pandas",),
     "path.md": ("matplotlib",),
