@@ -14,7 +14,7 @@ pytest.importorskip("polars")
 
 from sdgm.tables import TableError, delimited
 from sdgm.tables.delimited import DelimitedText, last_row_end, row_end
-from sdgm.tables.faults import misplaced_quote, n_short_rows
+from sdgm.tables.delimited_errors import misplaced_quote, n_short_rows
 
 CELLS = st.text(st.sampled_from('ab,;"\n\r \tä€'), max_size=6)
 PLAIN_CELLS = st.text(st.sampled_from('ab,;"\n ä'), max_size=6)

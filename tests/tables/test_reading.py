@@ -17,7 +17,7 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm.tables import TableError, reading
-from sdgm.tables.reading import opened
+from sdgm.tables.reading import open_table
 from tests.tables.ugly import read_table
 
 FRAME = pl.DataFrame({"a": [1.5, 2.5, 3.5], "b": ["x", None, "z"]})
@@ -40,7 +40,7 @@ def test_parquet_files_and_frames_keep_their_types(
     assert read_table(tmp_path / "t.parquet")[0].equals(FRAME)
     assert read_table(FRAME)[0].equals(FRAME)
     for source in (FRAME, tmp_path / "t.parquet"):
-        with opened(source) as table:
+        with open_table(source) as table:
             chunks = list(table.chunks(["b", "a"]))
         assert [len(chunk) for chunk in chunks] == [2, 1]
         assert chunks[0].columns == ["b", "a"]
@@ -49,7 +49,7 @@ def test_parquet_files_and_frames_keep_their_types(
 def test_names_that_polars_takes_for_patterns_are_names_in_parquet_too(tmp_path: Path) -> None:
     frame = pl.DataFrame({"^a.*$": [1], "*": [2], "ab": [3]})
     frame.write_parquet(tmp_path / "[t].parquet")
-    with opened(tmp_path / "[t].parquet") as table:
+    with open_table(tmp_path / "[t].parquet") as table:
         assert [chunk.rows() for chunk in table.chunks(["*", "^a.*$"])] == [[(2, 1)]]
 
 
@@ -82,10 +82,10 @@ def test_what_cannot_be_read_gives_one_sentence(tmp_path: Path) -> None:
     for name, content, said in [
         ("t.xlsx", b"", "ends in none of .csv"),
         ("t", b"", "ends in none of .csv"),
-        ("t.parquet", b"no", "no Parquet file"),
-        ("t.npz", b"no", "no .npz file"),
-        ("t.csv.gz", b"a,b\n1,2\n", "no gzip file"),
-        ("u.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "no gzip file, or is damaged"),
+        ("t.parquet", b"no", "not a Parquet file"),
+        ("t.npz", b"no", "not an .npz file"),
+        ("t.csv.gz", b"a,b\n1,2\n", "not a gzip file"),
+        ("u.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "not a gzip file, or is damaged"),
     ]:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(TableError, match=said):

@@ -12,12 +12,12 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm.tables import TableError
-from sdgm.tables.writing import check_output, check_writable, output_suffix, written
+from sdgm.tables.writing import check_output, check_writable, frame_writer, output_suffix
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
-    with written(tmp_path / "link.csv") as write:
+    with frame_writer(tmp_path / "link.csv") as write:
         write(pl.DataFrame({"a": [1]}))
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "there.csv").read_text() == "a\n1\n"
@@ -25,7 +25,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 def test_a_device_can_be_written_to() -> None:
     assert output_suffix(os.devnull) == ".csv"
-    with written(os.devnull) as write:
+    with frame_writer(os.devnull) as write:
         write(pl.DataFrame({"a": [1]}))
     assert not Path(os.devnull).is_file()
 

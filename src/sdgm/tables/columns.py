@@ -11,7 +11,7 @@ from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, listed, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.matching import check_finite
-from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, way_of_writing
+from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, number_format
 
 # levels of a category that get a feature; rarer ones have none
 MAX_LEVELS = 20
@@ -65,7 +65,7 @@ def chosen_columns(
     train : array of int
         Training rows.
     others : sequence of str
-        Columns that are no inputs: target and id.
+        Columns that are not inputs: target and id.
     allow_missing : bool
         Whether missing values are imputed; otherwise they are refused.
     rows : array of int, optional
@@ -112,7 +112,7 @@ def as_input(
 
 
 def left_out(series: Any, reason: str, missing: int = 0) -> tuple[None, ColumnNote]:
-    """A column that is no input."""
+    """A column that is not an input, with the reason."""
     return None, ColumnNote(series.name, "left out", reason, missing)
 
 
@@ -155,9 +155,9 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
         if n_odd < (1.0 - MOST) * len(present):
             _, odd = as_numbers(series)
             example = quoted(series.filter(odd)[0])
-            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; mend these"
+            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; correct these"
             return left_out(series, reason, missing)
-        if what := way_of_writing(present, MOST):
+        if what := number_format(present, MOST):
             reason = f"looks like numbers with {what}, such as {quoted(present[0])}"
             return left_out(series, f"{reason}; write them as 1234.5", missing)
         reason = f"{n_distinct:,} distinct values in {counted(len(present), 'row')}"

@@ -8,30 +8,26 @@ from contextlib import suppress
 from itertools import islice
 from typing import IO, Any
 
+from sdgm.tables.delimited_errors import fields_of, first_error, n_short_rows
 from sdgm.tables.errors import TableError, listed, polars
-from sdgm.tables.faults import fault, fields_of, n_short_rows
 from sdgm.tables.values import may_be_thousands, with_decimal_points
 
-# bytes that are read first, and then at once
-START = 1 << 16
-BLOCK = 1 << 23
-# longest row, and longest header
-MAX_ROW = 1 << 26
+START, BLOCK = 1 << 16, 1 << 23  # bytes that are read first, and then at a time
+MAX_ROW = 1 << 26  # bytes of a row or header
 SEPARATORS = ",;\t|"
-# rows that are looked at to find the separator
-LOOKED_AT = 5
+LOOKED_AT = 5  # rows from which the separator is found
 
 
 class DelimitedText:
     r"""A stream of CSV or the like, read once from start to end.
 
-    Rows with nothing in them are skipped; rows that end early lack values and are counted.
+    Blank rows are skipped; rows with too few fields lack values and are counted.
 
     Parameters
     ----------
     stream : binary file
     name : str
-        What to call it in errors.
+        For error messages.
     separator : str, optional
         Between the fields of a row; found from the first rows if not given.
 
@@ -69,7 +65,7 @@ class DelimitedText:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise TableError(f"{self.name} is UTF-16 text; save it as UTF-8.")
         if data.startswith((b"PK\x03\x04", b"PAR1")) or b"\0" in data:
-            raise TableError(f"{self.name} is no text but a binary file; save it as CSV.")
+            raise TableError(f"{self.name} is a binary file, not text; save it as CSV.")
         data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
         if not data.strip():
             raise TableError(f"{self.name} is empty; it needs a header and rows.")
@@ -132,7 +128,10 @@ class DelimitedText:
             return self.parsed_as(block, columns, numbers)
         except pl.exceptions.PolarsError:
             if not numbers:
-                raise self.trouble(block) from None
+                text = self.decoded(block, self.n_rows)
+                raise first_error(
+                    text, self.separator, len(self.columns), self.n_rows, self.name
+                ) from None
         frame = self.parsed(block, columns, ())
         return frame.with_columns(
             self.with_points(frame.get_column(name)) for name in columns if name in numbers
@@ -145,9 +144,9 @@ class DelimitedText:
         return with_decimal_points(texts)
 
     def parsed_as(self, block: bytes, columns: Sequence[str], numbers: Collection[str]) -> Any:
-        """Rows of a block with fixed types; an error of polars where they do not fit."""
+        """Rows of a block with fixed types; polars raises where they do not fit."""
         pl = polars()
-        # names of our own, since polars takes some names for patterns
+        # neutral names, since polars takes some names for patterns
         aliases = {name: f"c{i}" for i, name in enumerate(self.columns)}
         header = self.separator.join(aliases.values()).encode() + b"\n"
         frame = pl.read_csv(
@@ -183,13 +182,8 @@ class DelimitedText:
                         f"Row {row:,} of {self.name} repeats the header; leave it out."
                     )
 
-    def trouble(self, block: bytes) -> TableError:
-        """The error in a block that cannot be parsed."""
-        text = self.decoded(block, self.n_rows)
-        return fault(text, self.separator, len(self.columns), self.n_rows, self.name)
-
     def decoded(self, data: bytes, n_before: int) -> str:
-        """Text of bytes that start after so many rows."""
+        """Text of bytes that follow ``n_before`` rows."""
         try:
             return data.decode()
         except UnicodeDecodeError as error:

@@ -50,8 +50,8 @@ class FilePart:
         suffix = path.suffix.lower()
         if suffix == ".npy":
             raise TableError(
-                f"{str(path)!r} can be given to fit without a reader: "
-                "np.load(path, mmap_mode='r') reads its rows when they are wanted."
+                f"{str(path)!r} can be passed to fit without a reader: "
+                "np.load(path, mmap_mode='r') reads its rows when they are needed."
             )
         if suffix not in PARQUET + ARROW:
             raise TableError(
@@ -65,8 +65,8 @@ class FilePart:
             n_rows = scan.select(pl.len()).collect().item()
             return cls(path, dict(scan.collect_schema()), n_rows)
         except (pl.exceptions.PolarsError, OSError):
-            kind = "Parquet" if suffix in PARQUET else "Arrow IPC"
-            raise TableError(f"{path.name} is no {kind} file, or is damaged.") from None
+            kind = "a Parquet" if suffix in PARQUET else "an Arrow IPC"
+            raise TableError(f"{path.name} is not {kind} file, or is damaged.") from None
 
     def read(self, columns: Sequence[str], start: int, stop: int) -> Any:
         """Some of the rows, as a polars frame."""

@@ -20,7 +20,7 @@ from sdgm.phrases import counted
 from sdgm.tables.columns import chosen_columns
 from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
 from sdgm.tables.evaluation import lead, losses, measured, scores
-from sdgm.tables.forms import Progress, forget_states, learned, learning_record
+from sdgm.tables.forms import Progress, fitted_classifier, forget_states, learning_record
 from sdgm.tables.inputs import feature_names
 from sdgm.tables.labels import (
     check_named,
@@ -115,15 +115,15 @@ def fit_table(
     start = perf_counter()
     check_missing(missing)
     settings = (Form(form), checked_components(components), missing == "impute", random_state)
-    data = labelled(source, target, id_column)
+    data = labelled_rows(source, target, id_column)
     train, test = split_rows(data.labels, test_size, random_state)
     check_training(data.labels[train])
     check_enough(data.labels[train], settings[1])
-    model = fitted_to(data, train, *settings, progress)
-    tested = tested_on(model, data, train, test) if len(test) else {}
+    model = fitted_model(data, train, *settings, progress)
+    tested = test_record(model, data, train, test) if len(test) else {}
     if refit and len(test):
         settings = (Form(model.record["form"]), *settings[1:])
-        model = fitted_to(data, np.arange(len(data.labels)), *settings, progress)
+        model = fitted_model(data, np.arange(len(data.labels)), *settings, progress)
     model.record |= tested
     model.record["refit"] = bool(refit and len(test))
     model.record["source"] |= {"train_rows": len(train)}
@@ -147,7 +147,7 @@ def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
         )
 
 
-def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
+def labelled_rows(source: Any, target: str, id_column: str | None) -> Labelled:
     """The rows of a table that have a label."""
     frame, name, short_rows = whole_table(source, (target, id_column or target))
     series = named_column(frame, target, "target")
@@ -161,7 +161,7 @@ def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
     return Labelled(name, frame[rows], labels, rows, len(frame), target, id_column, short_rows)
 
 
-def fitted_to(
+def fitted_model(
     data: Labelled,
     train: IntArray,
     form: Form,
@@ -182,7 +182,7 @@ def fitted_to(
     )
     X = encoded(inputs, typed(inputs, data.frame)[train])
     labels = data.labels[train]
-    classifier, forms, said = learned(
+    classifier, forms, said = fitted_classifier(
         X, feature_names(inputs), labels, form, components, random_state, progress
     )
     record = learning_record(classifier, forms[0]["form"])
@@ -201,7 +201,9 @@ def fitted_to(
     return TableModel(inputs, data.target, classifier, record, story, data.id_column)
 
 
-def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray) -> dict[str, Any]:
+def test_record(
+    model: TableModel, data: Labelled, train: IntArray, test: IntArray
+) -> dict[str, Any]:
     """Measures on the rows held out, of the model and of baselines."""
     inputs = typed(model.inputs, data.frame)
     X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))

@@ -61,7 +61,7 @@ def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
     return KernelSDGMClassifier(**common)
 
 
-def learned(
+def fitted_classifier(
     X: FloatArray,
     names: tuple[str, ...],
     labels: np.ndarray[Any, Any],

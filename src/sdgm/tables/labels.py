@@ -40,7 +40,7 @@ def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
     pl = polars()
     kind = kind_of(series)
     if kind not in ("numbers", "texts"):
-        raise TableError(f"Column {quoted(series.name)} holds {kind}, which are no classes.")
+        raise TableError(f"Column {quoted(series.name)} holds {kind}, which are not classes.")
     if series.dtype == pl.Boolean or series.dtype.is_integer():
         values = nameless(series)
     elif kind == "numbers":
@@ -63,7 +63,7 @@ def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
 
 
 def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
-    """Refuse labels that are no classes."""
+    """Refuse labels that are not classes."""
     classes = np.unique(labels)
     if not len(classes):
         raise TableError(f"Column {quoted(name)} has no labels; nothing can be learned.")

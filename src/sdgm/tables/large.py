@@ -23,7 +23,7 @@ CHUNK_NUMBERS = 1 << 22
 KEPT_NUMBERS = 1 << 25
 # fewer rows than this are read by themselves
 FEW_ROWS = 1 << 12
-LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file anew."
+LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file again."
 
 
 def open_rows(

@@ -13,8 +13,8 @@ from sdgm.tables.inputs import Number
 from sdgm.tables.labels import check_named
 from sdgm.tables.matching import check_columns, encoded, typed
 from sdgm.tables.model import TableModel
-from sdgm.tables.reading import opened
-from sdgm.tables.writing import output_suffix, refuse_input, written
+from sdgm.tables.reading import open_table
+from sdgm.tables.writing import frame_writer, output_suffix, refuse_input
 
 # called with the rows predicted, and the bytes of the file that were read, where known
 Progress = Callable[[int, int | None], None]
@@ -100,7 +100,7 @@ def predict_table(
     start = perf_counter()
     output_suffix(output)
     refuse_input(output, source)
-    with opened(source) as table:
+    with open_table(source) as table:
         if id_column is not None:
             check_named(table.columns, id_column, "id")
         wanted_id = id_column or model.id_column
@@ -110,9 +110,9 @@ def predict_table(
         columns = list(dict.fromkeys([*(column.name for column in model.inputs), kept]))
         numbers = {column.name for column in model.inputs if isinstance(column, Number)} - {kept}
         n_rows = 0
-        with written(output) as write:
+        with frame_writer(output) as write:
             for chunk in table.chunks([name for name in columns if name is not None], numbers):
-                write(predicted(model, chunk, kept, names, n_rows, proba=proba, std=std))
+                write(prediction_frame(model, chunk, kept, names, n_rows, proba=proba, std=std))
                 n_rows += len(chunk)
                 if progress is not None:
                     progress(n_rows, getattr(table, "bytes_read", None))
@@ -147,7 +147,7 @@ def unknown_columns(model: TableModel, columns: Sequence[str], kept: str | None)
     return tuple(name for name in columns if name not in known)
 
 
-def predicted(
+def prediction_frame(
     model: TableModel,
     chunk: Any,
     kept: str | None,

@@ -52,7 +52,7 @@ Table = Frame | Parquet | DelimitedText
 
 
 @contextmanager
-def opened(source: Any) -> Iterator[Table]:
+def open_table(source: Any) -> Iterator[Table]:
     """A table to read from: a path, "-" for CSV on standard input, or a frame."""
     if not isinstance(source, str | Path):
         yield Frame(polars_frame(source))
@@ -79,7 +79,7 @@ def opened(source: Any) -> Iterator[Table]:
                     text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
                     yield DelimitedText(text, path.name, separator)
                 except (gzip.BadGzipFile, EOFError):
-                    raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
+                    raise TableError(f"{path.name} is not a gzip file, or is damaged.") from None
 
 
 def polars_frame(source: Any) -> Any:
@@ -142,7 +142,7 @@ def array_columns(stream: Any, name: str) -> dict[str, Any]:
     except TableError:
         raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile):
-        raise TableError(f"{name} is no .npz file of plain arrays, or is damaged.") from None
+        raise TableError(f"{name} is not an .npz file of plain arrays, or is damaged.") from None
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise TableError(f"Arrays of {name} have {listed(sorted(lengths))} rows; all need as many.")
@@ -164,7 +164,7 @@ def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
     points, except those to keep.
     """
     pl = polars()
-    with opened(source) as table:
+    with open_table(source) as table:
         chunks = list(table.chunks(table.columns))
         empty = pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
         frame = pl.concat(chunks) if chunks else empty
@@ -176,5 +176,5 @@ def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
 
 def with_points_if_numbers(table: DelimitedText, texts: Any) -> Any:
     """The column with decimal points, if all that differ are numbers with decimal commas."""
-    mended = table.with_points(texts)
-    return texts if mended is texts or as_numbers(mended)[1].any() else mended
+    changed = table.with_points(texts)
+    return texts if changed is texts or as_numbers(changed)[1].any() else changed

@@ -34,6 +34,6 @@ def checked_components(components: int | str) -> int | str:
 
 
 def check_missing(missing: str) -> None:
-    """Refuse what is neither "impute" nor "error"."""
+    """Refuse values other than "impute" and "error"."""
     if missing not in ("impute", "error"):
         raise SettingError("missing", f"must be impute or error, got {missing!r}.")

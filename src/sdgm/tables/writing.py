@@ -72,7 +72,7 @@ def output_suffix(output: str | Path) -> str:
 
 
 @contextmanager
-def written(output: str | Path) -> Iterator[Write]:
+def frame_writer(output: str | Path) -> Iterator[Write]:
     """A function that appends frames with equal columns."""
     suffix = output_suffix(output)
     if str(output) == "-":

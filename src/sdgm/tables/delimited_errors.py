@@ -20,7 +20,7 @@ def fields_of(text: str, separator: str) -> Iterator[list[str]]:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
 
 
-def fault(text: str, separator: str, n_columns: int, n_before: int, name: str) -> TableError:
+def first_error(text: str, separator: str, n_columns: int, n_before: int, name: str) -> TableError:
     """The error in rows that follow ``n_before`` others."""
     misplaced = misplaced_quote(text, separator)
     if misplaced is not None:
