@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("polars")
-
 from sdgm.tables import TableError, delimited
 from sdgm.tables.delimited import DelimitedText, last_row_end, row_end
 from sdgm.tables.delimited_errors import misplaced_quote, n_short_rows

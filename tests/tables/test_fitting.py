@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.tables import (

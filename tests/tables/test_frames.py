@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-pytest.importorskip("narwhals")
-
 import polars as pl
+import pytest
 
 from sdgm.tables import TableError, TableModel, evaluate_table, fit_table, predict_table
 from sdgm.tables.reading import polars_frame

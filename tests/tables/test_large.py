@@ -8,13 +8,10 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("polars")
-
-import polars as pl
 
 from sdgm import SDGMClassifier
 from sdgm.tables import FileRows, TableError, open_rows

@@ -6,13 +6,10 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("polars")
-
-import polars as pl
 
 from sdgm.tables import Category, Number, TableError
 from sdgm.tables.matching import encoded, one_hot, typed

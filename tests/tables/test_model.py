@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("polars")
-
 import sdgm.tables
 from sdgm.tables import TableModel
 from tests.tables.ugly import read_table

@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm.tables import TableError, TableModel, delimited, fit_table, predict_table, reading
 from tests.tables.ugly import read_table, write_ugly

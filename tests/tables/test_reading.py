@@ -10,11 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm.tables import TableError, reading
 from sdgm.tables.reading import open_table

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm.tables import TableError
 from sdgm.tables.writing import check_output, check_writable, frame_writer, output_suffix
