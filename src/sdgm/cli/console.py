@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sdgm.cli import interrupts
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)

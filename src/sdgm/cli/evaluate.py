@@ -11,7 +11,7 @@ from sdgm.cli.console import console, friendly_errors, note, print_json
 from sdgm.cli.models import load_table_model
 from sdgm.cli.predict import ModelFile
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
-from sdgm.phrases import counted, shown
+from sdgm.text import counted, shown
 
 SHOWN_ROWS = 5
 

@@ -23,8 +23,8 @@ from sdgm.cli.console import (
     size,
 )
 from sdgm.cli.tables import plain_table, scores_table
-from sdgm.phrases import counted, shown
 from sdgm.tables.forms import Form
+from sdgm.text import counted, shown
 
 # classes and columns that are listed one by one
 MAX_CLASSES = 12

@@ -20,8 +20,8 @@ def inspect(
 ) -> None:
     """Tell the model in words: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
-        from sdgm.words import describe
-        from sdgm.words.text import MOST_LISTED, text
+        from sdgm.description import describe
+        from sdgm.description.layout import MOST_LISTED, text
 
         description = describe(load_model(model))
         if as_json:

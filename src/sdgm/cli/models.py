@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 
 def load_model(path: Path) -> Any:

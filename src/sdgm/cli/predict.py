@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from sdgm.cli import interrupts
 from sdgm.cli.console import error_console, friendly_errors, note
 from sdgm.cli.models import load_table_model
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
 

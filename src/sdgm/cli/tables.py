@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 # classes that fit beside each other in a confusion matrix
 MAX_CONFUSED = 12

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
+from sdgm.description import Description, describe
 from sdgm.estimators.base import BaseSDGM
-from sdgm.phrases import shown
 from sdgm.portable import PortableModel, portable
 from sdgm.report.soundness import is_sound
 from sdgm.report.story import Story, film
 from sdgm.tables.inputs import Input, Number, feature_names
-from sdgm.words import Description, describe
+from sdgm.text import shown
 
 CURVES = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_components")
 

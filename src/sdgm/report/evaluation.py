@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sdgm.phrases import counted, shown
 from sdgm.report.charts import Chart, Scale
 from sdgm.report.content import Content
 from sdgm.report.markup import Html, fixed, number, percent, tag
 from sdgm.report.parts import class_label, figure, section, table
 from sdgm.tables.inputs import Number
+from sdgm.text import counted, shown
 
 MAX_CONFUSION = 16
 MAX_ROW_COLUMNS = 6

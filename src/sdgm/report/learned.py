@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sdgm.phrases import counted, listed, shown
+from sdgm.description import ModeDescription
 from sdgm.report.content import Content
 from sdgm.report.markup import Html, number, percent, tag
 from sdgm.report.parts import class_label, plus_minus, section, table, weight_bar
-from sdgm.words import ModeDescription
+from sdgm.text import counted, listed, shown
 
 MAX_NAMED_CLASSES = 8
 MAX_NAMED_INPUTS = 12

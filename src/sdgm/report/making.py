@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sdgm.phrases import counted, shown
 from sdgm.report.content import Content
 from sdgm.report.markup import Html, number, tag
 from sdgm.report.parts import section, table
+from sdgm.text import counted, shown
 
 MAX_COLUMNS = 200
 

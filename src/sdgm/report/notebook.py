@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sdgm.phrases import counted, shown
 from sdgm.report.content import Content, gathered
 from sdgm.report.learned import weights_sentence
 from sdgm.report.markup import Html, joined, percent, tag
 from sdgm.report.parts import plus_minus
+from sdgm.text import counted, shown
 
 MAX_TERMS = 6
 # notebooks may not keep style sheets apart, so this one names its element
@@ -104,7 +104,7 @@ def summary(model: Any) -> Summary:
     Returns
     -------
     Summary
-        With ``_repr_html_``; as text it is what `sdgm.words.describe` says.
+        With ``_repr_html_``; as text it is what `sdgm.description.describe` says.
     """
     return Summary(model)
 

@@ -15,7 +15,6 @@ import numpy as np
 from sdgm.atomic import replacing
 from sdgm.core.features import Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.phrases import shown
 from sdgm.report.content import Content, gathered
 from sdgm.report.evaluation import held_out_section, rows_section
 from sdgm.report.held_out import held_out_summary
@@ -27,6 +26,7 @@ from sdgm.report.parts import MARKERS, marker_index, section
 from sdgm.report.sparsity import sparsity_section
 from sdgm.report.training import film_data, training_section
 from sdgm.tables.inputs import Number
+from sdgm.text import shown
 
 SCRIPTS = ("model.js", "trying.js", "film.js", "start.js")
 

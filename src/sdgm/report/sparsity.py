@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from sdgm.phrases import counted
 from sdgm.report.charts import class_name
 from sdgm.report.content import Content
 from sdgm.report.markup import NO_NUMBER, Html, percent, tag
 from sdgm.report.parts import figure, section, table
+from sdgm.text import counted
 
 # squares in the picture of all weights; of more, a square stands for several
 MAX_SQUARES = 2400

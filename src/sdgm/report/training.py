@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray
-from sdgm.phrases import counted
 from sdgm.report.charts import Chart, Scale, class_name, spanning
 from sdgm.report.content import Content
 from sdgm.report.markup import Html, number, tag
 from sdgm.report.parts import figure, legend, section
+from sdgm.text import counted
 
 # iterations above which their axis is logarithmic: most happens early
 LONG = 120

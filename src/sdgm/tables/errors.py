@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from sdgm import phrases
-from sdgm.phrases import counted
+from sdgm import text
+from sdgm.text import counted
 
 # of a name or value of the user's that is shown in a sentence
 MAX_SHOWN = 60
@@ -52,7 +52,7 @@ def quoted(value: object) -> str:
 
 def listed(values: Iterable[object]) -> str:
     """Names in quotes with commas between them, the first few."""
-    return phrases.listed(map(quoted, values), most=MAX_LISTED)
+    return text.listed(map(quoted, values), most=MAX_LISTED)
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:

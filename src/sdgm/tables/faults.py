@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, quoted
+from sdgm.text import counted
 
 # of a value with a misplaced quote that is shown
 SHOWN = 24

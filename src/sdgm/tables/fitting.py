@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from sdgm._typing import FloatArray, IntArray
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.json_values import json_value
-from sdgm.phrases import counted
 from sdgm.tables.columns import ColumnNote, chosen_columns
 from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
 from sdgm.tables.evaluation import lead, losses, measured, scores
@@ -34,6 +33,7 @@ from sdgm.tables.matching import encoded, typed
 from sdgm.tables.model import TableModel
 from sdgm.tables.reading import whole_table
 from sdgm.tables.record import learning_record, source_record
+from sdgm.text import counted
 
 # fewer rows of a class to learn from, or of a test, are said to be few
 FEW_TO_LEARN = 10

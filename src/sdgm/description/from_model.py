@@ -11,12 +11,7 @@ from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.quadratics import standardized_form
-from sdgm.json_values import json_value
-from sdgm.portable import classifier_and_inputs
-from sdgm.tables.inputs import Category, Input, feature_names
-from sdgm.words.description import (
+from sdgm.description.values import (
     ClassDescription,
     Description,
     FeatureDescription,
@@ -25,6 +20,11 @@ from sdgm.words.description import (
     TermDescription,
     VectorDescription,
 )
+from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.quadratics import standardized_form
+from sdgm.json_values import json_value
+from sdgm.portable import classifier_and_inputs
+from sdgm.tables.inputs import Category, Input, feature_names
 
 # how much wider a Gaussian can be in one input than with all others known, before only rounding
 # keeps it from being flat in some direction, as where one input is the negative of another

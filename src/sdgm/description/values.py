@@ -189,7 +189,7 @@ class Description:
         ascii : bool
             Whether to do without other characters than ASCII.
         """
-        from sdgm.words.text import text
+        from sdgm.description.layout import text
 
         return text(self, width, ascii=ascii)
 

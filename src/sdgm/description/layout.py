@@ -7,14 +7,14 @@ from functools import partial
 from math import floor, log10
 from typing import Any
 
-from sdgm.phrases import counted, shown
-from sdgm.words.description import (
+from sdgm.description.values import (
     ClassDescription,
     Description,
     GaussianDescription,
     ModeDescription,
     TermDescription,
 )
+from sdgm.text import counted, shown
 
 # inputs of a Gaussian, rows of a table and correlations before the rest is counted only
 MOST_LISTED = 12

@@ -19,8 +19,8 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm.core.gaussians import weights_from_gaussian
-from sdgm.phrases import shown
-from sdgm.words import Description, describe
+from sdgm.description import Description, describe
+from sdgm.text import shown
 from tests.export.onnx_models import (
     INPUTS,
     KINDS,

@@ -3,8 +3,8 @@
 `describe` gathers what there is to say, as values; `Description.text` lays it out for a terminal.
 """
 
-from sdgm.words.describing import describe
-from sdgm.words.description import (
+from sdgm.description.from_model import describe
+from sdgm.description.values import (
     ClassDescription,
     Description,
     FeatureDescription,
