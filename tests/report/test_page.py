@@ -12,8 +12,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.report import held_out_summary, report_html, write_report
+from sdgm.report import report_html, write_report
 from sdgm.report.page import asset, digest
+from sdgm.tables import evaluate_classifier
 from tests.report.models import (
     HOSTILE_CLASS,
     HOSTILE_COLUMN,
@@ -307,7 +308,7 @@ def test_what_is_no_model_is_refused():
 
 def test_the_summary_of_held_out_rows_counts_every_row():
     model, rows = ripley_model()
-    summary = held_out_summary(model, rows["X_test"], rows["y_test"])
+    summary = evaluate_classifier(model, rows["X_test"], rows["y_test"]).as_dict()
     assert np.sum(summary["confusion"]) == summary["rows"] == 1000
     assert sum(each["count"] for each in summary["reliability"]) == 1000
     wrong = 1.0 - np.trace(summary["confusion"]) / 1000
@@ -321,7 +322,7 @@ def test_the_summary_of_held_out_rows_counts_every_row():
 def test_labels_that_the_model_does_not_know_are_named():
     model, rows = ripley_model()
     with pytest.raises(ValueError, match="the label 7, which the model does not know"):
-        held_out_summary(model, rows["X"][:2], [0, 7])
+        evaluate_classifier(model, rows["X"][:2], [0, 7])
 
 
 def test_a_page_with_a_policy_has_no_inline_styles():

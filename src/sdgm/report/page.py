@@ -17,7 +17,6 @@ from sdgm.core.features import Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.report.content import Content, gathered
 from sdgm.report.evaluation import held_out_section, rows_section
-from sdgm.report.held_out import held_out_summary
 from sdgm.report.learned import header, learned_section, title
 from sdgm.report.making import making_section
 from sdgm.report.markup import Html, joined, script_json, tag
@@ -25,6 +24,7 @@ from sdgm.report.pairs import deciding_section
 from sdgm.report.parts import MARKERS, marker_index, section
 from sdgm.report.sparsity import sparsity_section
 from sdgm.report.training import film_data, training_section
+from sdgm.tables.evaluation import evaluate_classifier, evaluate_table
 from sdgm.tables.inputs import Number
 from sdgm.text import shown
 
@@ -75,7 +75,8 @@ def report_html(
     if held_out is None and data is not None:
         held_out = evaluated(model, data)
     if held_out is None and X_test is not None and y_test is not None:
-        held_out = held_out_summary(getattr(model, "classifier", model), X_test, y_test)
+        classifier = getattr(model, "classifier", model)
+        held_out = evaluate_classifier(classifier, X_test, y_test).as_dict()
     return page(gathered(model, X=X, y=y, held_out=held_out, title=title))
 
 
@@ -122,8 +123,6 @@ def evaluated(model: Any, data: Any) -> dict[str, Any]:
             f"data is for a model of a table, not for a {type(model).__name__}; pass X_test and "
             "y_test."
         )
-    from sdgm.tables import evaluate_table
-
     return evaluate_table(model, data).as_dict()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +20,7 @@ from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.json_values import json_value
 from sdgm.tables.columns import ColumnNote, chosen_columns
 from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
-from sdgm.tables.evaluation import lead, losses, measured, scores
+from sdgm.tables.evaluation import evaluation, lead, losses, scores
 from sdgm.tables.forms import Form, Progress, forget_states, learned
 from sdgm.tables.inputs import Input, feature_names
 from sdgm.tables.labels import (
@@ -230,7 +231,8 @@ def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray
     X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
     train_codes, codes = (codes_among(data.labels[rows], model.classes) for rows in (train, test))
     P = model.proba_of(X_test)
-    held_out = measured(P, codes, model.classes, inputs[test], data.rows[test])
+    values = partial(inputs[test].row, named=True)
+    held_out = evaluation(P, codes, model.classes, values, data.rows[test])
     shares = np.bincount(train_codes, minlength=len(model.classes)) / len(train)
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
