@@ -7,11 +7,11 @@ from sklearn.datasets import load_iris, load_wine, make_blobs
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier, SemiSupervisedSDGMClassifier
 from sdgm.core.state import State
 from sdgm.datasets import make_ripley
-from sdgm.report.soundness import SHAPES, is_sound
+from sdgm.report.arrays import ARRAYS, is_consistent
 from sdgm.report.states import (
     candidate_basis,
     component_identities,
-    state_model,
+    state_classifier,
     survivors_in_order,
 )
 from sdgm.report.story import MAX_ROWS, film, film_iterations
@@ -42,16 +42,16 @@ def story(fitted):
 
 def test_the_last_frame_is_the_classifier(fitted, story):
     basis = candidate_basis(fitted, X_RIPLEY, Y_RIPLEY)
-    last = state_model(fitted.history_[-1].state, basis, fitted)
-    P = last.class_proba(X_RIPLEY, 2)
+    last = state_classifier(fitted.history_[-1].state, basis, fitted)
+    P = last.predict_proba(X_RIPLEY)
     np.testing.assert_allclose(P, fitted.predict_proba(X_RIPLEY), rtol=0, atol=1e-12)
     predicted = fitted.classes_[story["rows/class"][-1]]
     assert np.array_equal(predicted, fitted.predict(X_RIPLEY))
 
 
 def test_a_story_is_small_sound_and_numeric(fitted, story):
-    assert set(story) <= set(SHAPES)
-    assert is_sound(story, fitted)
+    assert set(story) <= set(ARRAYS)
+    assert is_consistent(story, fitted)
     assert sum(array.nbytes for array in story.values()) < 1_000_000
     assert all(array.dtype.kind in "iuf" for array in story.values())
 
@@ -234,6 +234,6 @@ def filmed():
 )
 def test_a_story_that_does_not_fit_together_is_not_told(filmed, change):
     model, story = filmed
-    assert is_sound(story, model)
+    assert is_consistent(story, model)
     changed = {name: array for name, array in (story | change).items() if array is not None}
-    assert not is_sound(changed, model)
+    assert not is_consistent(changed, model)

@@ -21,14 +21,11 @@ def inspect(
     """Tell the model in words: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
         from sdgm.description import describe
-        from sdgm.description.layout import MOST_LISTED, text
 
         description = describe(load_model(model))
         if as_json:
             print_json(description.as_dict())
         else:
-            most = None if everything else MOST_LISTED
             width = min(console.width, 100)
-            console.print(
-                text(description, width, ascii=False, most=most), markup=False, soft_wrap=True
-            )
+            text = description.text(width, most=None) if everything else description.text(width)
+            console.print(text, markup=False, soft_wrap=True)

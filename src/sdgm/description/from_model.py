@@ -1,4 +1,4 @@
-"""From a fitted model to its description."""
+"""The description of a fitted model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLAT = 1e10
 
 
 def describe(model: Any) -> Description:
-    """Say what a fitted model has learned.
+    """Describe what a fitted model has learned.
 
     Parameters
     ----------

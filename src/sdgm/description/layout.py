@@ -1,8 +1,12 @@
-"""The description of a model as plain text for a terminal."""
+"""The description of a model as plain text for a terminal.
+
+Tables are laid out here and not by rich, which the description does not need otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Sequence
 from functools import partial
 from math import floor, log10
 from typing import Any
@@ -16,22 +20,17 @@ from sdgm.description.values import (
 )
 from sdgm.text import counted, shown
 
-# inputs of a Gaussian, rows of a table and correlations before the rest is counted only
-MOST_LISTED = 12
 # digits after the point before a number is written with an exponent
 MOST_DECIMALS = 5
 # correlations below this are not worth words
 SMALLEST_CORRELATION = 0.005
 INDENT = "    "
+# keeps the words of an item together; `shown` leaves none in a name
+NO_BREAK = "\u00a0"
 
 
-def text(
-    description: Description, width: int, *, ascii: bool, most: int | None = MOST_LISTED
-) -> str:
-    """All there is to say, in lines of at most ``width`` characters where names allow.
-
-    Tables and lists end after ``most`` rows, and the rest is counted; None is for all of them.
-    """
+def text(description: Description, width: int, *, ascii: bool, most: int | None) -> str:
+    """The whole description, in lines of at most ``width`` characters where names allow."""
     name = partial(shown, ascii=ascii)
     blocks = [
         _head(description, width, name),
@@ -73,20 +72,20 @@ def _formula(description: Description, width: int) -> list[str]:
     """How the numbers below become probabilities."""
     of = "of standardised inputs" if description.standardized else "of the inputs as they are"
     lines = [
-        f"A mode scores ln(share) plus its terms, {of}; a class is as probable as the sum "
-        "of exp(score) over its modes, relative to that over all modes."
+        f"The score of a mode is ln(share) plus its terms, {of}. The probability of a class is the "
+        "sum of exp(score) over its modes, divided by the sum over all modes."
     ]
     if description.kernel is not None:
-        lines.append(f"Its terms are kernels at relevance vectors, {description.kernel}.")
+        lines.append(f"The terms are kernels at relevance vectors, {description.kernel}.")
     modes = [mode for each in description.classes for mode in each.modes]
     if any(term.std is not None for mode in modes for term in mode.terms):
         lines.append(
-            "In brackets: posterior standard deviation. Terms come by weight over deviation."
+            "In brackets: posterior standard deviation. Terms are sorted by weight over deviation."
         )
     if any(mode.gaussian is not None for mode in modes):
         lines.append(
-            "Gaussians are meant up to a quadratic form common to all modes: it cancels in the "
-            "probabilities, so that they do not tell it."
+            "Gaussians are determined up to a quadratic form common to all modes, which cancels in "
+            "the probabilities."
         )
     return [line for each in lines for line in _wrapped(each, width)]
 
@@ -107,13 +106,12 @@ def _class(
 
 def _sum(start: str, mode: ModeDescription, width: int, name: Any, ascii: bool) -> list[str]:
     """The terms of a mode with their signs, the constant last."""
-    terms = [*mode.terms, *([] if mode.constant is None else [mode.constant])]
     if not mode.terms:
         level = "the same everywhere"
         if mode.constant is not None:
             level += ", " + _signed(mode.constant, name, ascii, first=True)
         return _wrapped(f"{start}{level}", width, INDENT)
-    parts = [_signed(term, name, ascii, first=i == 0) for i, term in enumerate(terms)]
+    parts = [_signed(term, name, ascii, first=i == 0) for i, term in enumerate(mode.all_terms)]
     return _filled(start, parts, width, separator=" ")
 
 
@@ -222,31 +220,25 @@ def _filled(
     start: str, items: Sequence[str], width: int, separator: str = ", ", deeper: bool = False
 ) -> list[str]:
     """Items one after the other, on as many lines as they need, none of them broken."""
+    unbroken = separator.join(each.replace(" ", NO_BREAK) for each in items)
     indent = INDENT * (2 if deeper else 1)
-    parts = [
-        item + (separator.rstrip() if i < len(items) - 1 else "") for i, item in enumerate(items)
-    ]
-    return list(_lines(start.rstrip(), parts, width, indent))
+    lines = _wrapped(start + unbroken, width, indent)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
     """A sentence on as many lines as it needs."""
-    first, *rest = sentence.split(" ")
-    return list(_lines(first, rest, width, indent))
-
-
-def _lines(line: str, parts: Iterable[str], width: int, indent: str) -> Iterator[str]:
-    for part in parts:
-        if len(line) + 1 + len(part) > width and line.strip():
-            yield line
-            line = indent + part
-        else:
-            line = f"{line} {part}"
-    yield line
+    return textwrap.wrap(
+        sentence,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _share(share: float) -> str:
-    """Two decimals, so that shares line up; more where they would say nothing."""
+    """Two decimals, so that shares line up; more where they would be zero."""
     return f"{share:.2f}" if share >= 0.005 or share == 0.0 else f"{share:.1g}"
 
 

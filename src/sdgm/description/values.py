@@ -1,4 +1,4 @@
-"""What there is to say about a fitted model, as values."""
+"""The description of a fitted model, as values."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class TermDescription:
 
 @dataclass(frozen=True)
 class GaussianDescription:
-    """What a mode is as a Gaussian, in the user's units.
+    """A mode as a Gaussian, in the user's units.
 
-    Up to a quadratic form that all modes share: it cancels in the probabilities, so that the
-    weights do not determine it. Inputs that the mode does not use are left out: it is flat in them.
+    It is determined up to a quadratic form that all modes share and that cancels in the
+    probabilities. Inputs that the mode does not use are left out: it is flat in them.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ModeDescription:
     terms : tuple of TermDescription
         The others, the most certain first; none for a background that is equal everywhere.
     gaussian : GaussianDescription or None
-        None where the mode is no Gaussian in the inputs that it uses.
+        None where the mode is not Gaussian in the inputs that it uses.
     """
 
     number: int
@@ -79,6 +79,11 @@ class ModeDescription:
     constant: TermDescription | None
     terms: tuple[TermDescription, ...]
     gaussian: GaussianDescription | None
+
+    @property
+    def all_terms(self) -> tuple[TermDescription, ...]:
+        """The terms, the constant last."""
+        return self.terms if self.constant is None else (*self.terms, self.constant)
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ class VectorDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """A fitted model in words; made by `describe`.
+    """What a fitted model has learned; made by `describe`.
 
     Attributes
     ----------
@@ -177,7 +182,7 @@ class Description:
         plain: dict[str, Any] = _listed(asdict(self))
         return plain
 
-    def text(self, width: int = 88, *, ascii: bool = False) -> str:
+    def text(self, width: int = 88, *, ascii: bool = False, most: int | None = 12) -> str:
         """The description as plain text.
 
         Control characters of names are shown as escapes, and long names are shortened.
@@ -187,11 +192,14 @@ class Description:
         width : int
             Columns of the terminal.
         ascii : bool
-            Whether to do without other characters than ASCII.
+            Whether to use ASCII characters only.
+        most : int or None
+            Rows of tables and lists that are shown; of more, the others are only counted. None
+            shows all.
         """
         from sdgm.description.layout import text
 
-        return text(self, width, ascii=ascii)
+        return text(self, width, ascii=ascii, most=most)
 
     def __str__(self) -> str:
         return self.text()

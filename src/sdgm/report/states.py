@@ -1,4 +1,4 @@
-"""The classifiers that recorded states stand for, and which component became which."""
+"""The classifiers of recorded states, and which component became which."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ CandidateBasis = Monomials | KernelBasis
 
 
 @dataclass(frozen=True)
-class StateModel:
-    """A state with the columns that its weights belong to.
-
-    It has what `sdgm.estimators.quadratics` asks of a fitted classifier.
+class StateClassifier:
+    """The classifier of a recorded state, with what pictures and Gaussians need of a fitted one.
 
     Attributes
     ----------
+    classes_ : (C,) array
     coef_ : (K, n_columns) array
     intercept_, mixture_weights_ : (K,) arrays
     component_class_ : (K,) integer array
@@ -36,6 +35,7 @@ class StateModel:
     _center, _inverse_scale : (D,) arrays
     """
 
+    classes_: np.ndarray[Any, Any]
     coef_: FloatArray
     intercept_: FloatArray
     mixture_weights_: FloatArray
@@ -44,21 +44,39 @@ class StateModel:
     _center: FloatArray
     _inverse_scale: FloatArray
 
-    def class_proba(self, X: FloatArray, n_classes: int) -> FloatArray:
-        """Class posterior of rows in the user's units: (N, C)."""
+    @property
+    def relevance_vectors_(self) -> FloatArray:
+        """Of the dual form, in the user's units."""
+        assert isinstance(self._basis, KernelBasis)
+        return self._basis.vectors / self._inverse_scale + self._center
+
+    @property
+    def relevance_(self) -> IntArray | None:
+        """Rows of the relevance vectors; None in the original form."""
+        return self._basis.user_rows if isinstance(self._basis, KernelBasis) else None
+
+    def predict_component_proba(self, X: FloatArray) -> FloatArray:
+        """Component posterior P(c, m | x) (Eq. 1): (N, K)."""
+        return np.exp(self._log_P_cm(X))
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Class posterior P(c | x) (Eq. 1): (N, C)."""
+        log_P_c = class_log_posterior(self._log_P_cm(X), self.component_class_, len(self.classes_))
+        return np.exp(log_P_c)
+
+    def _log_P_cm(self, X: FloatArray) -> FloatArray:
         Phi = self._basis.transform((X - self._center) * self._inverse_scale)
         scores = Phi @ self.coef_.T + self.intercept_ + np.log(self.mixture_weights_)
-        log_P_cm = component_log_posterior(scores)
-        return np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
+        return component_log_posterior(scores)
 
 
-def state_model(state: State, basis: CandidateBasis, classifier: Any) -> StateModel:
+def state_classifier(state: State, basis: CandidateBasis, classifier: Any) -> StateClassifier:
     """The classifier that a state in the user's units stands for."""
     used = np.unique(state.column[state.column > 0])
-    columns = np.concatenate([[0], used])
-    w = np.zeros((state.n_components, len(columns)))
-    w[state.component, np.searchsorted(columns, state.column)] = state.w
-    return StateModel(
+    w = np.zeros((state.n_components, 1 + len(used)))
+    w[state.component, np.searchsorted(np.append(0, used), state.column)] = state.w
+    return StateClassifier(
+        classes_=classifier.classes_,
         coef_=w[:, 1:],
         intercept_=w[:, 0],
         mixture_weights_=state.pi,

@@ -90,10 +90,13 @@ class TableModel:
 
         return unnamed(std, X)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from sdgm.report import summary_html
 
-        return summary_html(self)
+        try:
+            return summary_html(self)
+        except ImportError:  # without jinja2, notebooks show the text
+            return None
 
 
 def unnamed(method: Callable[[FloatArray], FloatArray], X: FloatArray) -> FloatArray:
