@@ -253,6 +253,14 @@ def test_a_model_from_a_file_has_the_same_page(tmp_path, dual):
     assert report_html(load(tmp_path / "model.sdgm")) == report_html(model)
 
 
+def test_columns_keep_their_names_where_probabilities_are_averaged():
+    X, y = wine_model()[1].values()
+    model = SDGMClassifier(1, record_states=True, predictive="averaged", random_state=0).fit(X, y)
+    shown = Page(report_html(model, X=X, y=y, X_test=X, y_test=y)).shown
+    assert "proline by alcohol" in shown
+    assert " x1 " not in shown
+
+
 def test_a_kernel_of_the_users_own_has_no_panel_to_try_rows():
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     X[y == 1] += 2.0

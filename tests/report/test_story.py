@@ -120,6 +120,19 @@ def test_a_budget_ends_the_film():
     assert np.array_equal(story["rows/class"][-1], model.predict(X_RIPLEY))
 
 
+@pytest.mark.parametrize("kind", [SDGMClassifier, KernelSDGMClassifier])
+def test_a_film_can_end_without_weights(kind):
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 2, axis=0)
+    y = np.tile([0, 1], 20)  # every row has both labels
+    model = kind(1, record_states=True, random_state=0).fit(X, y)
+    assert model.n_active_weights_ == 0
+    story = film(model, X, y)
+    assert is_consistent(story, model)
+    assert len(story["iteration"]) == model.n_iter_
+    assert not np.isfinite(story["alpha"][-1]).any()
+    assert np.array_equal(story["rows/class"][-1], model.predict(X))
+
+
 def test_rows_without_a_label_are_left_out():
     y = Y_RIPLEY.astype(object)
     y[::2] = -1

@@ -11,11 +11,11 @@ from sdgm.atomic import replacing
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.description import Description, ModeDescription, describe
+from sdgm.environment import versions
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.json_values import json_value
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input
-from sdgm.tables.record import versions
 
 CARD_FORMAT = 1
 FORMULA = (

@@ -23,7 +23,9 @@ CandidateBasis = Monomials | KernelBasis
 
 @dataclass(frozen=True)
 class StateClassifier:
-    """The classifier of a recorded state, with what pictures and Gaussians need of a fitted one.
+    """The classifier of a recorded state.
+
+    It has what `sdgm.estimators.quadratics` needs of a fitted one.
 
     Attributes
     ----------
@@ -44,30 +46,17 @@ class StateClassifier:
     _center: FloatArray
     _inverse_scale: FloatArray
 
-    @property
-    def relevance_vectors_(self) -> FloatArray:
-        """Of the dual form, in the user's units."""
-        assert isinstance(self._basis, KernelBasis)
-        return self._basis.vectors / self._inverse_scale + self._center
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Class posterior P(c | x) (Eq. 1): (N, C)."""
+        Phi = self._basis.transform((X - self._center) * self._inverse_scale)
+        scores = Phi @ self.coef_.T + self.intercept_ + np.log(self.mixture_weights_)
+        log_P_cm = component_log_posterior(scores)
+        return np.exp(class_log_posterior(log_P_cm, self.component_class_, len(self.classes_)))
 
     @property
     def relevance_(self) -> IntArray | None:
         """Rows of the relevance vectors; None in the original form."""
         return self._basis.user_rows if isinstance(self._basis, KernelBasis) else None
-
-    def predict_component_proba(self, X: FloatArray) -> FloatArray:
-        """Component posterior P(c, m | x) (Eq. 1): (N, K)."""
-        return np.exp(self._log_P_cm(X))
-
-    def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Class posterior P(c | x) (Eq. 1): (N, C)."""
-        log_P_c = class_log_posterior(self._log_P_cm(X), self.component_class_, len(self.classes_))
-        return np.exp(log_P_c)
-
-    def _log_P_cm(self, X: FloatArray) -> FloatArray:
-        Phi = self._basis.transform((X - self._center) * self._inverse_scale)
-        scores = Phi @ self.coef_.T + self.intercept_ + np.log(self.mixture_weights_)
-        return component_log_posterior(scores)
 
 
 def state_classifier(state: State, basis: CandidateBasis, classifier: Any) -> StateClassifier:

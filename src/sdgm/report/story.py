@@ -81,9 +81,12 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
         "rows/x": as_float32(X[np.ix_(kept, features)]),
     }
     states = [record.state for record in classifier.history_ if record.state is not None]
-    if not states or len(states) < len(classifier.history_):
+    n_iter, n_left = len(classifier.history_), classifier.n_active_weights_
+    if n_left == 0 and 0 < len(states) < n_iter:  # an iteration without weights keeps no state
+        states.append(classifier._state)
+    if not states or len(states) < n_iter:
         return story
-    if classifier._state.n_weights != states[-1].n_weights:  # cut down to a budget at the end
+    if states[-1].n_weights != n_left:  # reduced to a budget at the end
         states.append(classifier._state)
     frames = film_iterations(len(states)) - 1
     story["iteration"] = (frames + 1).astype(np.int32)
@@ -217,8 +220,8 @@ def picture_story(
     }
     if n_classes < 256:
         story["rows/class"] = story["rows/class"].astype(np.uint8)
-    if models[0].relevance_ is not None:
-        used = [np.isin(kept, model.relevance_) for model in models]
+    used = [np.isin(kept, each.relevance_) for each in models if each.relevance_ is not None]
+    if used:
         story["rows/vector"] = np.array(used).astype(np.uint8)
     return story
 
