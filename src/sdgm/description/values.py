@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sdgm.json_values import json_value
+
 
 @dataclass(frozen=True)
 class TermDescription:
@@ -179,7 +181,7 @@ class Description:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as dictionaries, lists, numbers and strings, ready for JSON."""
-        plain: dict[str, Any] = _listed(asdict(self))
+        plain: dict[str, Any] = json_value(asdict(self))
         return plain
 
     def text(self, width: int = 88, *, ascii: bool = False, most: int | None = 12) -> str:
@@ -197,18 +199,9 @@ class Description:
             Rows of tables and lists that are shown; of more, the others are only counted. None
             shows all.
         """
-        from sdgm.description.layout import text
+        from sdgm.description.layout import Layout
 
-        return text(self, width, ascii=ascii, most=most)
+        return Layout(width, ascii, most).text(self)
 
     def __str__(self) -> str:
         return self.text()
-
-
-def _listed(value: Any) -> Any:
-    """Lists in place of tuples, all the way down."""
-    if isinstance(value, dict):
-        return {key: _listed(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(each) for each in value]
-    return value
