@@ -243,6 +243,15 @@ def test_a_story_that_does_not_fit_is_left_out():
     assert Page(report_html(torn)).data["film"] is None
 
 
+def test_arrays_of_a_story_can_be_wider_than_ours_or_unknown():
+    model, _ = hostile_table()
+    story = {
+        name: a.astype(np.int64) if a.dtype.kind == "i" else a for name, a in model.story.items()
+    }
+    film = Page(report_html(replace(model, story=story | {"other": np.arange(3)}))).data["film"]
+    assert film == Page(report_html(model)).data["film"]
+
+
 @pytest.mark.parametrize("dual", [False, True], ids=["primal", "dual"])
 def test_a_model_from_a_file_has_the_same_page(tmp_path, dual):
     pytest.importorskip("safetensors")

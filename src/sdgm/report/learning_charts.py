@@ -9,6 +9,7 @@ from sdgm.report.charts import Chart, Scale, Ticks, spanning
 from sdgm.report.content import Content
 from sdgm.report.formats import number, power_of_ten
 from sdgm.report.templates import color
+from sdgm.text import shown
 
 # iterations above which their axis is logarithmic: most happens early
 LONG = 120
@@ -108,10 +109,7 @@ def shares_chart(content: Content) -> Chart | None:
         width=470,
         height=260,
         x_label="iteration",
-        y_ticks=[
-            (band + 0.5, name if len(name) < 12 else name[:10] + "…")
-            for band, name in zip(bands, names, strict=True)
-        ],
+        y_ticks=[(band + 0.5, shown(name, 12)) for band, name in zip(bands, names, strict=True)],
         left=84,
     )
     for c, band in enumerate(bands):

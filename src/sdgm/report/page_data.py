@@ -9,26 +9,17 @@ import numpy as np
 
 from sdgm.core.features import Monomials
 from sdgm.export.card import input_entry, kernel_entry, term_entries
+from sdgm.report.arrays import ARRAYS
 from sdgm.report.content import Content
 from sdgm.report.formats import number
 from sdgm.report.templates import marker
 from sdgm.tables.inputs import Number
 from sdgm.text import counted, shown
 
-# arrays of a story that the script draws from
-DRAWN = (
-    "iteration",
-    "view",
-    "rows/y",
-    "rows/class",
-    "rows/confidence",
-    "rows/vector",
-    "limits",
-    "grid",
-    "mean",
-    "covariance",
-    "component_class",
-)
+# arrays of a story that the script does not need
+NOT_DRAWN = {"n_rows", "rows/index", "rows/features", "rows/x", "pi"}
+NOT_DRAWN |= {"alpha", "alpha/component", "alpha/count"}
+# how the script reads them; others as the widest that it has
 TYPES = {"uint8": "u1", "int32": "i4", "float32": "f4", "float64": "f8"}
 
 
@@ -82,11 +73,12 @@ def film_data(content: Content) -> dict[str, Any] | None:
     if not content.has_film:
         return None
     story = content.story
+    drawn = story.keys() - NOT_DRAWN
     return {
         "plane": "grid" in story,
         "axes": content.feature_names[:2] if "limits" in story else axis_names(content),
         "captions": captions(content),
-        "arrays": {name: packed(story[name]) for name in DRAWN if name in story},
+        "arrays": {name: packed(story[name]) for name in ARRAYS if name in drawn},
     }
 
 
@@ -118,7 +110,7 @@ def axis_names(content: Content) -> list[str]:
 
 def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """An array as base64 of its bytes, lowest first."""
-    kind = TYPES[array.dtype.name]
+    kind = TYPES.get(array.dtype.name, "f8" if array.dtype.kind == "f" else "i4")
     data = np.ascontiguousarray(array, dtype=np.dtype(f"<{kind}"))
     return {
         "type": kind,

@@ -13,7 +13,7 @@ from sdgm.report.content import Content
 from sdgm.report.formats import percent
 from sdgm.report.story import is_binary
 from sdgm.report.templates import color
-from sdgm.text import counted
+from sdgm.text import counted, shown
 
 NO_AND_YES = ((0.0, "no"), (1.0, "yes"))
 # how far rows are moved that would lie on each other, and steps that fall evenly
@@ -22,6 +22,8 @@ SPREAD, GOLDEN = 0.5, 0.6180339887
 MAX_SQUARES = 2400
 COLUMNS = 80
 STEP, SIZE = 8, 6
+# letters along an axis
+LONGEST_LABEL = 28
 
 
 def reliability_chart(bins: list[dict[str, Any]]) -> Chart:
@@ -78,8 +80,8 @@ def pair_charts(content: Content) -> list[Chart]:
             y=spanning(X[:, j]),
             width=250,
             height=210,
-            x_label=short_name(names[i]),
-            y_label=short_name(names[j]),
+            x_label=shown(names[i], LONGEST_LABEL),
+            y_label=shown(names[j], LONGEST_LABEL),
             x_ticks=NO_AND_YES if binary[i] else None,
             y_ticks=NO_AND_YES if binary[j] else None,
             left=52,
@@ -91,11 +93,6 @@ def pair_charts(content: Content) -> list[Chart]:
                 chart.dots(X[own, i], X[own, j], color(c))
         charts.append(chart)
     return charts
-
-
-def short_name(name: str) -> str:
-    """A name that fits along an axis."""
-    return name if len(name) <= 28 else name[:26] + "…"
 
 
 def squares(content: Content) -> dict[str, Any]:

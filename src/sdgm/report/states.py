@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.features import Monomials, monomials
 from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
@@ -182,16 +182,13 @@ def component_identities(states: list[State]) -> list[IntArray]:
 
 def dissimilarity(before: State, after: State) -> FloatArray:
     """How unlike the components of two states are: (K after, K before)."""
-    n_columns = 1 + max(before.column.max(initial=0), after.column.max(initial=0))
     used = np.unique(np.concatenate([before.column, after.column]))
-    place = np.full(n_columns, -1)
-    place[used] = np.arange(len(used))
 
-    def dense(state: State) -> tuple[FloatArray, Any]:
+    def dense(state: State) -> tuple[FloatArray, BoolArray]:
         w = np.zeros((state.n_components, len(used)))
         has = np.zeros(w.shape, dtype=bool)
-        w[state.component, place[state.column]] = state.w
-        has[state.component, place[state.column]] = True
+        place = state.component, np.searchsorted(used, state.column)
+        w[place], has[place] = state.w, True
         return w, has
 
     (w, has), (w_new, has_new) = dense(before), dense(after)
