@@ -13,6 +13,8 @@ NEEDS = {
     "src/sdgm/export/onnx_model.py": ("onnx",),
     "src/sdgm/export/onnx_sklearn.py": ("onnx", "skl2onnx"),
     "src/sdgm/persistence": ("safetensors",),
+    "src/sdgm/report/page.py": ("jinja2",),
+    "src/sdgm/report/notebook.py": ("jinja2",),
     "src/sdgm/dask.py": ("dask", "distributed"),
 }
 

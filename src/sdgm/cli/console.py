@@ -17,7 +17,7 @@ from rich.progress import Progress, ProgressColumn
 from rich.text import Text
 
 from sdgm.cli import interrupts
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)

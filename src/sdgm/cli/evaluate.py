@@ -17,7 +17,7 @@ from sdgm.cli.console import (
     print_json,
 )
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
-from sdgm.phrases import counted, shown
+from sdgm.text import counted, shown
 
 SHOWN_ROWS = 5
 

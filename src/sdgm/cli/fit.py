@@ -24,8 +24,8 @@ from sdgm.cli.console import (
     size,
 )
 from sdgm.cli.tables import plain_table, scores_table
-from sdgm.phrases import counted, shown
 from sdgm.tables.settings import Form
+from sdgm.text import counted, shown
 
 MAX_CLASSES, MAX_COLUMNS = 12, 40  # that are listed
 BAR = 20  # characters

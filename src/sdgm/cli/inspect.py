@@ -18,15 +18,12 @@ def inspect(
 ) -> None:
     """Describe the model: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
-        from sdgm.words import describe
-        from sdgm.words.text import MOST_LISTED, text
+        from sdgm.description import describe
 
         description = describe(load_model(model))
         if as_json:
             print_json(description.as_dict())
         else:
-            most = None if everything else MOST_LISTED
             width = min(console.width, 100)
-            console.print(
-                text(description, width, ascii=False, most=most), markup=False, soft_wrap=True
-            )
+            text = description.text(width, most=None) if everything else description.text(width)
+            console.print(text, markup=False, soft_wrap=True)

@@ -19,7 +19,7 @@ from sdgm.cli.console import (
     progress_bars,
     say,
 )
-from sdgm.phrases import listed, shown
+from sdgm.text import listed, shown
 
 
 def predict(

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 MAX_CONFUSED = 12  # classes of a confusion matrix that fits on a terminal
 

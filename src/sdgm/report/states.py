@@ -1,4 +1,4 @@
-"""The classifiers that recorded states stand for, and which component became which."""
+"""The classifiers of recorded states, and which component became which."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.features import Monomials, monomials
 from sdgm.core.kernels import CallableKernel
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
@@ -22,13 +22,14 @@ CandidateBasis = Monomials | KernelBasis
 
 
 @dataclass(frozen=True)
-class StateModel:
-    """A state with the columns that its weights belong to.
+class StateClassifier:
+    """The classifier of a recorded state.
 
-    It has what `sdgm.estimators.quadratics` asks of a fitted classifier.
+    It has what `sdgm.estimators.quadratics` needs of a fitted one.
 
     Attributes
     ----------
+    classes_ : (C,) array
     coef_ : (K, n_columns) array
     intercept_, mixture_weights_ : (K,) arrays
     component_class_ : (K,) integer array
@@ -36,6 +37,7 @@ class StateModel:
     _center, _inverse_scale : (D,) arrays
     """
 
+    classes_: np.ndarray[Any, Any]
     coef_: FloatArray
     intercept_: FloatArray
     mixture_weights_: FloatArray
@@ -44,21 +46,26 @@ class StateModel:
     _center: FloatArray
     _inverse_scale: FloatArray
 
-    def class_proba(self, X: FloatArray, n_classes: int) -> FloatArray:
-        """Class posterior of rows in the user's units: (N, C)."""
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Class posterior P(c | x) (Eq. 1): (N, C)."""
         Phi = self._basis.transform((X - self._center) * self._inverse_scale)
         scores = Phi @ self.coef_.T + self.intercept_ + np.log(self.mixture_weights_)
         log_P_cm = component_log_posterior(scores)
-        return np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
+        return np.exp(class_log_posterior(log_P_cm, self.component_class_, len(self.classes_)))
+
+    @property
+    def relevance_(self) -> IntArray | None:
+        """Rows of the relevance vectors; None in the original form."""
+        return self._basis.user_rows if isinstance(self._basis, KernelBasis) else None
 
 
-def state_model(state: State, basis: CandidateBasis, classifier: Any) -> StateModel:
+def state_classifier(state: State, basis: CandidateBasis, classifier: Any) -> StateClassifier:
     """The classifier that a state in the user's units stands for."""
     used = np.unique(state.column[state.column > 0])
-    columns = np.concatenate([[0], used])
-    w = np.zeros((state.n_components, len(columns)))
-    w[state.component, np.searchsorted(columns, state.column)] = state.w
-    return StateModel(
+    w = np.zeros((state.n_components, 1 + len(used)))
+    w[state.component, np.searchsorted(np.append(0, used), state.column)] = state.w
+    return StateClassifier(
+        classes_=classifier.classes_,
         coef_=w[:, 1:],
         intercept_=w[:, 0],
         mixture_weights_=state.pi,
@@ -175,16 +182,13 @@ def component_identities(states: list[State]) -> list[IntArray]:
 
 def dissimilarity(before: State, after: State) -> FloatArray:
     """How unlike the components of two states are: (K after, K before)."""
-    n_columns = 1 + max(before.column.max(initial=0), after.column.max(initial=0))
     used = np.unique(np.concatenate([before.column, after.column]))
-    place = np.full(n_columns, -1)
-    place[used] = np.arange(len(used))
 
-    def dense(state: State) -> tuple[FloatArray, Any]:
+    def dense(state: State) -> tuple[FloatArray, BoolArray]:
         w = np.zeros((state.n_components, len(used)))
         has = np.zeros(w.shape, dtype=bool)
-        w[state.component, place[state.column]] = state.w
-        has[state.component, place[state.column]] = True
+        place = state.component, np.searchsorted(used, state.column)
+        w[place], has[place] = state.w, True
         return w, has
 
     (w, has), (w_new, has_new) = dense(before), dense(after)

@@ -1,31 +1,4 @@
-"""The learning as a film: small arrays, made while the training rows are at hand.
-
-A story is a dict of numeric arrays, so that it fits into a model file. F frames, K components at
-the first frame, R rows that are kept, C classes:
-
-=================  =============  ==============================================================
-iteration          (F,)           iteration of each frame, counted from one
-n_rows             (1,)           training rows
-rows/index         (R,)           which training rows are kept, at most `MAX_ROWS`
-rows/y             (R,)           their class indices
-rows/features      (S,)           features that are kept of them: all of two, else those in use
-rows/x             (R, S)         these, in the user's units
-pi                 (F, K)         mixture weights, NaN once a component has left
-component_class    (K,)
-alpha              (F, W)         log10 of the precisions of at most `MAX_LINES` weights, NaN where
-                                  one has left
-alpha/component    (W,)
-alpha/count        (1,)           weights at the first frame
-view               (R, 2)         coordinates of the kept rows in the picture
-rows/class         (F, R)         most probable class
-rows/confidence    (F, R)         its probability, 0 to 255
-rows/vector        (F, R)         dual form: one where the row is a relevance vector
-limits             (4,)           two inputs: x1 from, to, x2 from, to of the grid
-grid               (F, C-1, G, G) two inputs: tempered probabilities, 0 to 255, of all but class 0
-mean, covariance   (F, K, 2), 3   two inputs: the components as Gaussians as wide as the rows
-=================  =============  ==============================================================
-
-"""
+"""The learning as a film: the arrays of `sdgm.report.arrays`, made from states and rows."""
 
 from __future__ import annotations
 
@@ -41,10 +14,14 @@ from sdgm.core.state import State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.kernel_columns import KernelBasis
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
-from sdgm.report.states import StateModel, candidate_basis, component_identities, state_model
+from sdgm.report.arrays import Story
+from sdgm.report.states import (
+    StateClassifier,
+    candidate_basis,
+    component_identities,
+    state_classifier,
+)
 from sdgm.report.view import discriminant_view
-
-Story = dict[str, np.ndarray[Any, Any]]
 
 MAX_FRAMES = 40
 MAX_ROWS = 400
@@ -95,7 +72,7 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
         return {}
     kept = kept_rows(rows, y_index, getattr(classifier, "relevance_", np.arange(0)))
     codes = np.searchsorted(classifier.classes_, y[kept])
-    features = kept_features(classifier, says_whether(X))
+    features = kept_features(classifier, is_binary(X))
     story: Story = {
         "n_rows": np.array([len(X)]),
         "rows/index": kept.astype(np.int32),
@@ -104,9 +81,12 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
         "rows/x": as_float32(X[np.ix_(kept, features)]),
     }
     states = [record.state for record in classifier.history_ if record.state is not None]
-    if not states or len(states) < len(classifier.history_):
+    n_iter, n_left = len(classifier.history_), classifier.n_active_weights_
+    if n_left == 0 and 0 < len(states) < n_iter:  # an iteration without weights keeps no state
+        states.append(classifier._state)
+    if not states or len(states) < n_iter:
         return story
-    if classifier._state.n_weights != states[-1].n_weights:  # cut down to a budget at the end
+    if states[-1].n_weights != n_left:  # reduced to a budget at the end
         states.append(classifier._state)
     frames = film_iterations(len(states)) - 1
     story["iteration"] = (frames + 1).astype(np.int32)
@@ -115,7 +95,7 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
     basis = candidate_basis(classifier, X, y)
     if basis is None:
         return story
-    models = [state_model(states[i], basis, classifier) for i in frames]
+    models = [state_classifier(states[i], basis, classifier) for i in frames]
     story |= picture_story(classifier, models, X[kept], codes, kept)
     if X.shape[1] == 2:
         story |= plane_story(models, X, len(classifier.classes_))
@@ -154,8 +134,8 @@ def kept_rows(rows: IntArray, codes: IntArray, relevant: IntArray) -> IntArray:
     return np.union1d(wanted, np.delete(others, left_out))
 
 
-def kept_features(classifier: Any, either: BoolArray) -> IntArray:
-    """The features worth a picture: the weightiest in use, those that only say whether last."""
+def kept_features(classifier: Any, binary: BoolArray) -> IntArray:
+    """The features worth a picture: the weightiest in use, binary ones last."""
     D, basis = classifier.n_features_in_, classifier._basis
     if D <= 2:
         return np.arange(D)
@@ -173,11 +153,11 @@ def kept_features(classifier: Any, either: BoolArray) -> IntArray:
         sizes = np.abs(classifier.coef_).sum(axis=0)
         weight = sizes @ np.abs(basis.vectors)
     used = np.flatnonzero(weight > 0.0)
-    best = used[np.lexsort([-weight[used], either[used]])][:MAX_KEPT_FEATURES]
+    best = used[np.lexsort([-weight[used], binary[used]])][:MAX_KEPT_FEATURES]
     return np.sort(best)
 
 
-def says_whether(X: FloatArray) -> BoolArray:
+def is_binary(X: FloatArray) -> BoolArray:
     """Which columns hold zeros and ones only."""
     return np.asarray(np.isin(X, (0.0, 1.0)).all(axis=0))
 
@@ -223,11 +203,15 @@ def chosen_lines(alpha: FloatArray) -> IntArray:
 
 
 def picture_story(
-    classifier: Any, models: list[StateModel], rows: FloatArray, codes: IntArray, kept: IntArray
+    classifier: Any,
+    models: list[StateClassifier],
+    rows: FloatArray,
+    codes: IntArray,
+    kept: IntArray,
 ) -> Story:
     """What every frame says about the kept rows, and where they are in the picture."""
     n_classes = len(classifier.classes_)
-    P = [model.class_proba(rows, n_classes) for model in models]
+    P = [model.predict_proba(rows) for model in models]
     view = rows if rows.shape[1] == 2 else discriminant_view(classifier._standardized(rows), codes)
     story: Story = {
         "view": as_float32(view),
@@ -236,13 +220,13 @@ def picture_story(
     }
     if n_classes < 256:
         story["rows/class"] = story["rows/class"].astype(np.uint8)
-    if isinstance(models[0]._basis, KernelBasis):
-        used = [np.isin(kept, getattr(model._basis, "user_rows")) for model in models]  # noqa: B009
+    used = [np.isin(kept, each.relevance_) for each in models if each.relevance_ is not None]
+    if used:
         story["rows/vector"] = np.array(used).astype(np.uint8)
     return story
 
 
-def plane_story(models: list[StateModel], X: FloatArray, n_classes: int) -> Story:
+def plane_story(models: list[StateClassifier], X: FloatArray, n_classes: int) -> Story:
     """Class probabilities on a grid of the plane, frame by frame."""
     low, high = X.min(axis=0), X.max(axis=0)
     room = np.where(high > low, MARGIN * (high - low), 1.0)
@@ -254,13 +238,15 @@ def plane_story(models: list[StateModel], X: FloatArray, n_classes: int) -> Stor
     points = np.stack([each.ravel() for each in np.meshgrid(x1, x2)], axis=1)
     grid = np.empty((len(models), n_classes - 1, size, size), dtype=np.uint8)
     for frame, model in zip(grid, models, strict=True):
-        tempered = model.class_proba(points, n_classes) ** TEMPER
+        tempered = model.predict_proba(points) ** TEMPER
         tempered /= tempered.sum(axis=1, keepdims=True)
         frame[...] = as_bytes(tempered[:, 1:].T.reshape(frame.shape))
     return {"limits": np.array([low[0], high[0], low[1], high[1]]), "grid": grid}
 
 
-def ellipse_story(models: list[StateModel], identities: list[IntArray], X: FloatArray) -> Story:
+def ellipse_story(
+    models: list[StateClassifier], identities: list[IntArray], X: FloatArray
+) -> Story:
     """Means and covariances of the components, as `ComponentsDisplay` draws them."""
     K = len(identities[0])
     mean = np.full((len(models), K, 2), np.nan)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgm._typing import IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, listed, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.matching import check_finite
 from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, number_format
+from sdgm.text import counted
 
 # levels of a category that get a feature; rarer ones have none
 MAX_LEVELS = 20

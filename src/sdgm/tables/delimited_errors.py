@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, quoted
+from sdgm.text import counted
 
 SHOWN = 24  # characters of a value with a misplaced quote
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from sdgm import phrases
+from sdgm import text
 
 MAX_SHOWN = 60  # characters of a name or value in a message
 MAX_LISTED = 8  # names in a list
@@ -50,7 +50,7 @@ def quoted(value: object) -> str:
 
 def listed(values: Iterable[object]) -> str:
     """The first few names in quotes, with commas between them."""
-    return phrases.listed(map(quoted, values), most=MAX_LISTED)
+    return text.listed(map(quoted, values), most=MAX_LISTED)
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
@@ -63,7 +63,7 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 def short_rows_sentence(n: int) -> str:
     """The remark about rows with fewer fields than the header."""
     end, it = ("ends", "it lacks") if n == 1 else ("end", "they lack")
-    return f"{phrases.counted(n, 'row')} {end} before the last column; what {it} counts as missing."
+    return f"{text.counted(n, 'row')} {end} before the last column; what {it} counts as missing."
 
 
 def package(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,10 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sdgm._typing import IntArray
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.json_values import json_value
-from sdgm.phrases import counted
 from sdgm.tables.columns import chosen_columns
 from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
-from sdgm.tables.evaluation import lead, losses, measured, scores
+from sdgm.tables.evaluation import evaluation, lead, losses, scores
 from sdgm.tables.forms import Progress, fitted_classifier, forget_states, learning_record
 from sdgm.tables.inputs import feature_names
 from sdgm.tables.labels import (
@@ -35,6 +35,7 @@ from sdgm.tables.matching import encoded, typed
 from sdgm.tables.model import TableModel
 from sdgm.tables.reading import whole_table
 from sdgm.tables.settings import Form, check_missing, checked_components
+from sdgm.text import counted
 
 # a warning says so where a class has fewer training rows, or the test fewer rows
 FEW_TO_LEARN = 10
@@ -120,7 +121,7 @@ def fit_table(
     check_training(data.labels[train])
     check_enough(data.labels[train], settings[1])
     model = fitted_model(data, train, *settings, progress)
-    tested = test_record(model, data, train, test) if len(test) else {}
+    tested = held_out_record(model, data, train, test) if len(test) else {}
     if refit and len(test):
         settings = (Form(model.record["form"]), *settings[1:])
         model = fitted_model(data, np.arange(len(data.labels)), *settings, progress)
@@ -201,7 +202,7 @@ def fitted_model(
     return TableModel(inputs, data.target, classifier, record, story, data.id_column)
 
 
-def test_record(
+def held_out_record(
     model: TableModel, data: Labelled, train: IntArray, test: IntArray
 ) -> dict[str, Any]:
     """Measures on the rows held out, of the model and of baselines."""
@@ -209,7 +210,8 @@ def test_record(
     X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
     train_codes, codes = (codes_among(data.labels[rows], model.classes_) for rows in (train, test))
     P = model.proba_of(X_test)
-    held_out = measured(P, codes, model.classes_, inputs[test], data.rows[test])
+    values = partial(inputs[test].row, named=True)
+    held_out = evaluation(P, codes, model.classes_, values, data.rows[test])
     shares = np.bincount(train_codes, minlength=len(model.classes_)) / len(train)
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():

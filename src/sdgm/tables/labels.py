@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import SettingError, TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import UNKNOWN
 from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, nameless
+from sdgm.text import counted
 
 # more classes than this, with fewer rows each than that, are a quantity or a row ID
 MANY_CLASSES = 20

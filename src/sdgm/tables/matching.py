@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+from sdgm.text import counted
 
 
 def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:

@@ -88,10 +88,13 @@ class TableModel:
         averaged = self.classifier.predict_proba_averaged
         return unnamed(lambda X: averaged(X, return_std=True)[1], X)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from sdgm.report import summary_html
 
-        return summary_html(self)
+        try:
+            return summary_html(self)
+        except ImportError:  # without jinja2, notebooks show the text
+            return None
 
 
 def unnamed(method: Callable[[FloatArray], FloatArray], X: FloatArray) -> FloatArray:

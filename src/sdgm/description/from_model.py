@@ -1,8 +1,9 @@
-"""From a fitted model to its description."""
+"""The description of a fitted model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,7 @@ from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.quadratics import standardized_form
-from sdgm.json_values import json_value
-from sdgm.portable import classifier_and_inputs
-from sdgm.tables.inputs import Category, Input, feature_names
-from sdgm.words.description import (
+from sdgm.description.values import (
     ClassDescription,
     Description,
     FeatureDescription,
@@ -25,6 +21,11 @@ from sdgm.words.description import (
     TermDescription,
     VectorDescription,
 )
+from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.quadratics import standardized_form
+from sdgm.json_values import json_value
+from sdgm.portable import classifier_and_inputs
+from sdgm.tables.inputs import Category, Input, feature_names
 
 # how much wider a Gaussian can be in one input than with all others known, before only rounding
 # keeps it from being flat in some direction, as where one input is the negative of another
@@ -32,7 +33,7 @@ FLAT = 1e10
 
 
 def describe(model: Any) -> Description:
-    """Say what a fitted model has learned.
+    """Describe what a fitted model has learned.
 
     Parameters
     ----------
@@ -56,28 +57,21 @@ def describe(model: Any) -> Description:
     """
     classifier, inputs = classifier_and_inputs(model)
     names = feature_names(inputs)
-    used = _used(classifier)
-    kernel = _kernel_formula(classifier)
-    D = classifier.n_features_in_
+    used, kernel = _used(classifier), _kernel_formula(classifier)
     center, scale = classifier._center, 1.0 / classifier._inverse_scale
-    features = tuple(
-        FeatureDescription(names[i], float(center[i]), float(scale[i]), bool(used[i]))
-        for i in range(D)
-    )
-    used_inputs = _of_inputs(inputs, used)
+    ends = np.cumsum([len(each.features) for each in inputs])
+    input_used = [bool(part.any()) for part in np.split(used, ends[:-1])]  # one of its features is
     rows = None if kernel is None else table_rows(model)
     return Description(
         estimator=type(classifier).__name__,
         form="primal" if kernel is None else "dual",
         target=getattr(model, "target", None),
         classes=_classes(classifier, names),
-        inputs=tuple(
-            each.name for each, is_used in zip(inputs, used_inputs, strict=True) if is_used
+        inputs=tuple(each.name for each in compress(inputs, input_used)),
+        unused=tuple(each.name for each in compress(inputs, map(not_, input_used))),
+        features=tuple(
+            map(FeatureDescription, names, center.tolist(), scale.tolist(), used.tolist())
         ),
-        unused=tuple(
-            each.name for each, is_used in zip(inputs, used_inputs, strict=True) if not is_used
-        ),
-        features=features,
         standardized=bool(np.any(center != 0.0) or np.any(scale != 1.0)),
         kernel=kernel,
         vectors=() if kernel is None else _vectors(classifier, inputs, rows),
@@ -159,12 +153,6 @@ def _used(classifier: BaseSDGM) -> BoolArray:
         used[basis.user_rows] = True
         return used
     return np.full(D, len(basis.vectors) > 0)
-
-
-def _of_inputs(inputs: Sequence[Input], used: BoolArray) -> list[bool]:
-    """Whether any feature of each column is used."""
-    ends = np.cumsum([len(each.features) for each in inputs])
-    return [bool(part.any()) for part in np.split(used, ends[:-1])]
 
 
 def _kernel_formula(classifier: BaseSDGM) -> str | None:

@@ -1,10 +1,10 @@
-"""A fitted model in words: which terms decide for which class, and how sure their weights are.
+"""What a fitted model has learned: the terms of every class, with the uncertainty of their weights.
 
-`describe` gathers what there is to say, as values; `Description.text` lays it out for a terminal.
+`describe` returns values; `Description.text` formats them for a terminal.
 """
 
-from sdgm.words.describing import describe
-from sdgm.words.description import (
+from sdgm.description.from_model import describe
+from sdgm.description.values import (
     ClassDescription,
     Description,
     FeatureDescription,

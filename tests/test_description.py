@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.metrics.pairwise import laplacian_kernel
 
@@ -19,8 +17,7 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm.core.gaussians import weights_from_gaussian
-from sdgm.phrases import shown
-from sdgm.words import Description, describe
+from sdgm.description import Description, describe
 from tests.export.onnx_models import (
     INPUTS,
     KINDS,
@@ -253,14 +250,6 @@ def test_labels_keep_their_types(labels: Any) -> None:
     told = [each.label for each in words.classes]
     assert told == labels and [type(each) for each in told] == [type(each) for each in labels]
     assert f"class {labels[1]}, mode 1" in words.text()
-
-
-@settings(max_examples=60, deadline=None)
-@given(name=st.text(), ascii=st.booleans())
-def test_any_name_is_shown_on_one_line(name: str, ascii: bool) -> None:
-    text = shown(name, ascii=ascii)
-    assert text.isprintable() and len(text) <= 48
-    assert text.encode("utf-8").strip() and (text.isascii() or not ascii)
 
 
 def test_hostile_names_do_not_break_the_text() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdgm.phrases import counted, listed, shown
+from sdgm.text import counted, listed, shown
 
 
 def test_only_one_is_singular() -> None:

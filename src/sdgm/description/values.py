@@ -1,9 +1,11 @@
-"""What there is to say about a fitted model, as values."""
+"""The description of a fitted model, as values."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from sdgm.json_values import json_value
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,10 @@ class TermDescription:
 
 @dataclass(frozen=True)
 class GaussianDescription:
-    """What a mode is as a Gaussian, in the user's units.
+    """A mode as a Gaussian, in the user's units.
 
-    Up to a quadratic form that all modes share: it cancels in the probabilities, so that the
-    weights do not determine it. Inputs that the mode does not use are left out: it is flat in them.
+    It is determined up to a quadratic form that all modes share and that cancels in the
+    probabilities. Inputs that the mode does not use are left out: it is flat in them.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class ModeDescription:
     terms : tuple of TermDescription
         The others, the most certain first; none for a background that is equal everywhere.
     gaussian : GaussianDescription or None
-        None where the mode is no Gaussian in the inputs that it uses.
+        None where the mode is not Gaussian in the inputs that it uses.
     """
 
     number: int
@@ -79,6 +81,11 @@ class ModeDescription:
     constant: TermDescription | None
     terms: tuple[TermDescription, ...]
     gaussian: GaussianDescription | None
+
+    @property
+    def all_terms(self) -> tuple[TermDescription, ...]:
+        """The terms, the constant last."""
+        return self.terms if self.constant is None else (*self.terms, self.constant)
 
 
 @dataclass(frozen=True)
@@ -126,7 +133,7 @@ class VectorDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """A fitted model in words; made by `describe`.
+    """What a fitted model has learned; made by `describe`.
 
     Attributes
     ----------
@@ -174,10 +181,10 @@ class Description:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as dictionaries, lists, numbers and strings, ready for JSON."""
-        plain: dict[str, Any] = _listed(asdict(self))
+        plain: dict[str, Any] = json_value(asdict(self))
         return plain
 
-    def text(self, width: int = 88, *, ascii: bool = False) -> str:
+    def text(self, width: int = 88, *, ascii: bool = False, most: int | None = 12) -> str:
         """The description as plain text.
 
         Control characters of names are shown as escapes, and long names are shortened.
@@ -187,20 +194,14 @@ class Description:
         width : int
             Columns of the terminal.
         ascii : bool
-            Whether to do without other characters than ASCII.
+            Whether to use ASCII characters only.
+        most : int or None
+            Rows of tables and lists that are shown; of more, the others are only counted. None
+            shows all.
         """
-        from sdgm.words.text import text
+        from sdgm.description.layout import Layout
 
-        return text(self, width, ascii=ascii)
+        return Layout(width, ascii, most).text(self)
 
     def __str__(self) -> str:
         return self.text()
-
-
-def _listed(value: Any) -> Any:
-    """Lists in place of tuples, all the way down."""
-    if isinstance(value, dict):
-        return {key: _listed(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(each) for each in value]
-    return value
