@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgm.cli.console import arrow, console, friendly_errors
 from sdgm.core.options import Preset
 from sdgm.datasets import Dataset, data_folder
-from sdgm.experiments.demo import DemoResult, Outcome, run_demo
+from sdgm.demo import DemoResult, Outcome, run_demo
 
 
 def demo(
