@@ -27,6 +27,7 @@ from sklearn.metrics import log_loss
 from reproduction.cells import Key, Progress, Record, run_cells
 from reproduction.environment import environment
 from reproduction.figures.files import save_picture
+from reproduction.markdown import markdown_table
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.options import Preset
 from sdgm.datasets import Dataset, make_checkerboard
@@ -306,7 +307,7 @@ def as_markdown(records: Sequence[Record], head: str = "") -> str:
     for preset, curves in collected(records).items():
         repetitions = curves["weights"].values.shape[1]
         heading = f"Preset `{preset}`, mean ± standard deviation of {repetitions} repetitions:"
-        lines += [heading, "", *_markdown_table(curves), ""]
+        lines += [heading, "", *_table(curves)]
     lines += [
         "Dual form, kernel (x'z + 1)^2, inputs as they are; 320 training and 1600 test rows drawn",
         "anew in each repetition. Those components of a class that have no weights count as one,",
@@ -327,15 +328,16 @@ def as_markdown(records: Sequence[Record], head: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _markdown_table(curves: dict[str, Curve]) -> Iterator[str]:
-    yield " | ".join(["| at the start", *(heading for heading, *_ in COLUMNS.values())]) + " |"
-    yield "|---:" * (1 + len(COLUMNS)) + "|"
+def _table(curves: dict[str, Curve]) -> list[str]:
+    rows = []
     for i, initial in enumerate(curves["weights"].initial):
-        cells = []
+        cells = [str(initial)]
         for field, (_, factor, form) in COLUMNS.items():
             mean, deviation = curves[field].mean[i], curves[field].deviation[i]
             cells.append(f"{factor * mean:{form}} ± {factor * deviation:{form}}")
-        yield " | ".join([f"| {initial}", *cells]) + " |"
+        rows.append(cells)
+    headings = [heading for heading, *_ in COLUMNS.values()]
+    return markdown_table(["at the start", *headings], rows, rule="---:")
 
 
 def draw_curves(records: Sequence[Record]) -> Figure:

@@ -74,7 +74,7 @@ class GaussianMixtureBayesClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has one class only, {self.classes_.tolist()[0]!r}.")
         self.class_prior_ = np.bincount(codes) / len(codes)
         self.mixtures_ = [self._chosen(X[codes == c]) for c in range(len(self.classes_))]
-        self.n_parameters_ = sum(mixture._n_parameters() for mixture in self.mixtures_)
+        self.n_parameters_ = sum(map(n_parameters, self.mixtures_))
         return self
 
     def _chosen(self, X: FloatArray) -> GaussianMixture:
@@ -125,3 +125,12 @@ class GaussianMixtureBayesClassifier(ClassifierMixin, BaseEstimator):
         """
         P_c = self.predict_proba(X)
         return self.classes_[P_c.argmax(axis=1)]
+
+
+def n_parameters(mixture: GaussianMixture) -> int:
+    """Means, distinct entries of the covariances, and mixture weights but one."""
+    n_components, n_features = mixture.means_.shape
+    n_entries = int(mixture.covariances_.size)
+    if mixture.covariance_type in ("full", "tied"):  # symmetric matrices
+        n_entries = n_entries // n_features * (n_features + 1) // 2
+    return n_entries + n_components * n_features + n_components - 1

@@ -12,6 +12,7 @@ from scipy import stats
 
 from reproduction.cells import Record
 from reproduction.environment import environment
+from reproduction.markdown import markdown_table
 from reproduction.methods import METHODS
 from reproduction.published import TABLE1, TABLE1_NORMALIZED, normalized_mean
 from sdgm._typing import FloatArray
@@ -180,23 +181,21 @@ def section(title: str, table: dict[str, list[Row]]) -> list[str]:
     if set(table) >= set(TABLE1):
         lines += [*verdicts(table), *summary(table)]
     for data, rows in table.items():
-        lines += [f"### {TITLES[data]}\n", *data_table(data, rows), ""]
+        lines += [f"### {TITLES[data]}\n", *data_table(data, rows)]
     return lines
 
 
 def verdicts(table: dict[str, list[Row]]) -> list[str]:
     """Whether SDGM, scale chosen, is where the paper's is, within one standard error."""
-    lines = [
-        "| SDGM, scale chosen | error % | paper | | weights | paper | |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = []
     for data, rows in table.items():
         ours = next(row for row in rows if row.method == PRIMARY)
         cells = [TITLES[data]]
         for column, target in zip(("error %", "weights"), TABLE1[data][PRIMARY], strict=True):
             cells += [with_error(ours, column), f"{target:g}", verdict(ours, column, target)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, ""]
+        lines.append(cells)
+    heading = ["SDGM, scale chosen", "error %", "paper", "", "weights", "paper", ""]
+    return markdown_table(heading, lines)
 
 
 def verdict(row: Row, column: str, target: float) -> str:
@@ -213,11 +212,6 @@ def summary(table: dict[str, list[Row]]) -> list[str]:
     lines = []
     for column, index in (("error %", 0), ("weights", 1)):
         digits = 1 if column == "weights" else 2
-        lines += [
-            f"| {column}, ours (paper) | {' | '.join(TITLES[data] for data in table)} | "
-            "normalised mean |",
-            "|---" * (len(table) + 2) + "|",
-        ]
         values = {
             method: {
                 data: row.mean[column]
@@ -227,6 +221,7 @@ def summary(table: dict[str, list[Row]]) -> list[str]:
             }
             for method in METHODS
         }
+        rows = []
         for method, ours in values.items():
             cells = [METHODS[method].title]
             for data in table:
@@ -236,27 +231,21 @@ def summary(table: dict[str, list[Row]]) -> list[str]:
             printed = TABLE1_NORMALIZED.get(method)
             beside = f" ({printed[index]:.2f})" if printed else ""
             cells.append(f"{normalized_mean(ours, values[PRIMARY]):.2f}{beside}")
-            lines.append(f"| {' | '.join(cells)} |")
-        lines.append("")
+            rows.append(cells)
+        titles = [TITLES[data] for data in table]
+        lines += markdown_table([f"{column}, ours (paper)", *titles, "normalised mean"], rows)
     return lines
 
 
 def data_table(data: str, rows: Sequence[Row]) -> list[str]:
     """All columns of one data set."""
-    lines = [
-        f"| {rows[0].n_splits} repetitions | {' | '.join(COLUMNS)} | p |",
-        "|---" * (len(COLUMNS) + 2) + "|",
-    ]
+    lines = []
     for each in rows:
         cells = [METHODS[each.method].title, *(with_error(each, column) for column in COLUMNS)]
-        cells.append("" if each.p_value is None else f"{each.p_value:.2f}")
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append([*cells, "" if each.p_value is None else f"{each.p_value:.2f}"])
     for method, printed in TABLE1[data].items():
-        lines.append(
-            f"| *paper: {method.upper()}* | {printed.error:g} | {printed.weights:g} |"
-            + " |" * (len(COLUMNS) - 1)
-        )
-    return lines
+        lines.append([f"*paper: {method.upper()}*", f"{printed.error:g}", f"{printed.weights:g}"])
+    return markdown_table([f"{rows[0].n_splits} repetitions", *COLUMNS, "p"], lines)
 
 
 def with_error(row: Row, column: str) -> str:

@@ -16,6 +16,7 @@ from reproduction.cells import Record
 from reproduction.deep.heads import Head
 from reproduction.deep.problems import HEAD_TITLES, PROBLEMS
 from reproduction.environment import environment
+from reproduction.markdown import markdown_table
 from reproduction.published import TABLE2, normalized_mean
 
 PRIMARY, BASELINE = Head.SDGM, Head.SOFTMAX
@@ -98,12 +99,12 @@ def write_page(
     table = collected(records)
     page, values = stem.with_suffix(".md"), stem.with_suffix(".csv")
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("\n".join(lines(table, quick, seconds)) + "\n", encoding="utf-8")
+    page.write_text("\n".join(page_lines(table, quick, seconds)) + "\n", encoding="utf-8")
     write_csv(values, table)
     return [page, values]
 
 
-def lines(table: dict[str, list[Row]], quick: bool, seconds: float) -> Iterator[str]:
+def page_lines(table: dict[str, list[Row]], quick: bool, seconds: float) -> Iterator[str]:
     """The page."""
     yield "# Table 2: the last layer of networks for images\n"
     if quick:
@@ -164,12 +165,11 @@ def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
         yield f"python -m reproduction table2 {which}"
 
 
-def summary(table: dict[str, list[Row]]) -> Iterator[str]:
+def summary(table: dict[str, list[Row]]) -> list[str]:
     """Errors of all heads on all problems, and the normalised means."""
     reduced = {data for data, rows in table.items() if is_reduced(rows)}
-    titles = " | ".join(heading(data, rows) for data, rows in table.items())
-    yield f"| error %, ours (paper) | {titles} | normalised mean |"
-    yield "|---" * (len(table) + 2) + "|"
+    titles = [heading(data, rows) for data, rows in table.items()]
+    lines = []
     errors = {
         head: {
             data: each.mean["error %"]
@@ -188,9 +188,8 @@ def summary(table: dict[str, list[Row]]) -> Iterator[str]:
             beside = "" if printed is None else f" ({printed:.2f})"
             cells.append(f"{ours[data]:.2f}{beside}" if data in ours else beside.strip())
         whole = {data: error for data, error in ours.items() if data not in reduced}
-        cells.append(normalized(whole, errors[PRIMARY], head))
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        lines.append([*cells, normalized(whole, errors[PRIMARY], head)])
+    return markdown_table(["error %, ours (paper)", *titles, "normalised mean"], lines)
 
 
 def normalized(ours: dict[str, float], reference: dict[str, float], head: str) -> str:
@@ -210,10 +209,9 @@ def normalized(ours: dict[str, float], reference: dict[str, float], head: str) -
     return f"{normalized_mean(ours, kept):.2f}{beside}"
 
 
-def verdicts(table: dict[str, list[Row]]) -> Iterator[str]:
+def verdicts(table: dict[str, list[Row]]) -> list[str]:
     """SDGM beside softmax: error, log loss, weights."""
-    yield "| SDGM against softmax | error %: difference | NLL: ratio | weights removed % | |"
-    yield "|---|---|---|---|---|"
+    lines = []
     for data, rows in table.items():
         by_head = {each.head: each for each in rows}
         if PRIMARY not in by_head or BASELINE not in by_head:
@@ -226,11 +224,10 @@ def verdicts(table: dict[str, list[Row]]) -> Iterator[str]:
         ratio = ours.mean["NLL"] / other.mean["NLL"]
         removed = 100.0 * (1.0 - ours.mean["pruned"] / ours.mean["head weights"])
         around = "" if math.isnan(spread) else f" ± {spread:.2f}"
-        yield (
-            f"| {heading(data, rows)} | {difference:+.2f}{around} | {ratio:.2f} | {removed:.0f} | "
-            f"{verdict(difference, spread)} |"
-        )
-    yield ""
+        numbers = [f"{difference:+.2f}{around}", f"{ratio:.2f}", f"{removed:.0f}"]
+        lines.append([heading(data, rows), *numbers, verdict(difference, spread)])
+    columns = ["error %: difference", "NLL: ratio", "weights removed %", ""]
+    return markdown_table(["SDGM against softmax", *columns], lines)
 
 
 def verdict(difference: float, spread: float) -> str:
@@ -240,6 +237,11 @@ def verdict(difference: float, spread: float) -> str:
     if abs(difference) <= spread:
         return "equal within one standard error"
     return "better" if difference < 0.0 else "**worse**"
+
+
+def head_title(each: Row) -> str:
+    """Of the head of a row."""
+    return HEAD_TITLES[Head(each.head)]
 
 
 def title(data: str) -> str:
@@ -268,13 +270,11 @@ def section(data: str, rows: Sequence[Row]) -> Iterator[str]:
             f"**Reduced**: {PROBLEMS[data].epochs} epochs with all images at hand are meant. These "
             "numbers show that it runs and where it begins, not what the heads are worth.\n"
         )
-    yield f"| head | seeds | {' | '.join(COLUMNS)} |"
-    yield "|---" * (len(COLUMNS) + 2) + "|"
-    for each in rows:
-        cells = [HEAD_TITLES[Head(each.head)], str(len(each.cells))]
-        cells += [formatted(each, column) for column in COLUMNS]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+    lines = [
+        [head_title(each), len(each.cells), *(formatted(each, column) for column in COLUMNS)]
+        for each in rows
+    ]
+    yield from markdown_table(["head", "seeds", *COLUMNS], lines)
     yield from curves(rows)
 
 
@@ -294,17 +294,17 @@ def formatted(each: Row, column: str) -> str:
     return text
 
 
-def curves(rows: Sequence[Row]) -> Iterator[str]:
+def curves(rows: Sequence[Row]) -> list[str]:
     """Test error after each epoch, mean over the seeds of equal length."""
     n_epochs = max(len(cell["curve"]) for each in rows for cell in each.cells)
-    yield f"| test error % after epoch | {' | '.join(map(str, range(1, n_epochs + 1)))} |"
-    yield "|---" * (n_epochs + 1) + "|"
+    lines = []
     for each in rows:
         curve = [cell["curve"] for cell in each.cells if len(cell["curve"]) == n_epochs]
         if curve:
-            cells = [f"{100 * value:.2f}" for value in np.mean(curve, axis=0)]
-            yield f"| {HEAD_TITLES[Head(each.head)]} | {' | '.join(cells)} |"
-    yield ""
+            values = [f"{100 * value:.2f}" for value in np.mean(curve, axis=0)]
+            lines.append([head_title(each), *values])
+    epochs = map(str, range(1, n_epochs + 1))
+    return markdown_table(["test error % after epoch", *epochs], lines)
 
 
 def set_up(table: dict[str, list[Row]]) -> Iterator[str]:
@@ -363,24 +363,28 @@ def write_search_page(path: Path, records: Sequence[Record]) -> Path:
             f"## {title(data)}\n",
             f"{own[0]['n_train']:,} training images, {own[0]['epochs']} epochs, measured on "
             f"{own[0]['n_test']:,} training images that were held back.\n",
-            "| head | settings | error % | NLL | not zero | pruned | pruned error % | |",
-            "|---" * 8 + "|",
         ]
+        lines = []
         for head in dict.fromkeys(record["head"] for record in own):
             tried = [record for record in own if record["head"] == head]
             least = min(record["nll"] for record in tried)
-            text += [searched(record, record["nll"] == least) for record in tried]
-        text.append("")
+            lines += [searched(record, record["nll"] == least) for record in tried]
+        columns = ["error %", "NLL", "not zero", "pruned", "pruned error %", ""]
+        text += markdown_table(["head", "settings", *columns], lines)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
     return path
 
 
-def searched(record: Record, is_least: bool) -> str:
+def searched(record: Record, is_least: bool) -> list[object]:
     """A line of the search."""
-    return (
-        f"| {HEAD_TITLES[Head(record['head'])]} | {described(record['settings'])} | "
-        f"{100 * record['error']:.2f} | {record['nll']:.4f} | "
-        f"{record['head_nonzero']} of {record['head_weights']} | {record['pruned_nonzero']} | "
-        f"{100 * record['pruned_error']:.2f} | {'least NLL' if is_least else ''} |"
-    )
+    return [
+        HEAD_TITLES[Head(record["head"])],
+        described(record["settings"]),
+        f"{100 * record['error']:.2f}",
+        f"{record['nll']:.4f}",
+        f"{record['head_nonzero']} of {record['head_weights']}",
+        record["pruned_nonzero"],
+        f"{100 * record['pruned_error']:.2f}",
+        "least NLL" if is_least else "",
+    ]
