@@ -20,9 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from reproduction.generative import GaussianMixtureBayesClassifier
 from reproduction.tuned_svm import TunedSVMClassifier
-from sdgm.estimators.corners import RVMClassifier
-from sdgm.estimators.dual import KernelSDGMClassifier
-from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
+from sdgm import KernelSDGMClassifier, MixtureOfGPsClassifier, RVMClassifier
 
 COMPONENTS_PER_CLASS = 3
 FOLDS, QUICK_FOLDS = 5, 3

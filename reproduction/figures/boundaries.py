@@ -20,10 +20,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegression
 
 from reproduction.figures.files import save_picture
-from sdgm.core.options import Preset
+from sdgm import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.datasets import Dataset
 from sdgm.demo import COMPONENTS_PER_CLASS, fit_and_measure, ripley
-from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +96,7 @@ def fitted_panels(data: Dataset, seed: int, *, quick: bool) -> list[Panel]:
     process = GaussianProcessClassifier(kernel, optimizer=optimizer, random_state=seed).fit(X, y)
     rvm = RVMClassifier(random_state=seed).fit(X, y)
     mixture = fitted_mixture(data, seed, WEAK_RIDGE)
-    sdgm, _ = fit_and_measure(Preset.PAPER, data, seed)
+    sdgm, _ = fit_and_measure("paper", data, seed)
     models = [
         ("Logistic regression", logistic, logistic.coef_.size + logistic.intercept_.size),
         ("Gaussian process", process, len(X)),

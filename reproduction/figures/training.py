@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from reproduction.figures.files import save_picture
+from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.kernels import Kernel, make_kernel
-from sdgm.core.options import Preset
 from sdgm.core.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.state import Record, State
 from sdgm.demo import paper_model, ripley
-from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.plotting import CLASS_COLORS, COMPONENT_DASHES, FRAME_COLOR, BoundaryDisplay
 
 # after sdgm.plotting, which says which extra is missing
@@ -177,7 +176,7 @@ def learned(seed: int) -> Training:
     """Ripley's problem, learned with the demo's settings and all states kept."""
     data = ripley(seed)
     X, y, X_test, y_test = data.split()
-    model = paper_model(Preset.PAPER, seed).set_params(record_states=True).fit(X, y)
+    model = paper_model("paper", seed).set_params(record_states=True).fit(X, y)
     rows = "generated rows" if data.generated else "published rows"
     error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
     title = f"Ripley's problem ({rows}), dual SDGM, seed {seed}: test error {error:.1f} %"

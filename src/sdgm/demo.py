@@ -37,10 +37,10 @@ class Outcome:
     error : float
         Share of test rows that are misclassified.
     log_loss : float or None
-        On the test rows; None where the paper gives no number, as below.
-    weights : (int, int)
+        On the test rows; None where there is no such number, as below.
+    weights : (int, int) or None
         Before and after learning.
-    components : (tuple of int, tuple of int)
+    components : (tuple of int, tuple of int) or None
         Per class, before and after learning.
     relevance_vectors : int or None
     seconds : float or None
@@ -48,22 +48,15 @@ class Outcome:
     """
 
     error: float
-    log_loss: float | None
-    weights: tuple[int, int]
-    components: tuple[tuple[int, ...], tuple[int, ...]]
-    relevance_vectors: int | None
-    seconds: float | None
+    log_loss: float | None = None
+    weights: tuple[int, int] | None = None
+    components: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    relevance_vectors: int | None = None
+    seconds: float | None = None
 
 
 # Table 1 (error, weights left; 5 N weights at the start, as the MGP) and the text on Figure 3
-PUBLISHED = Outcome(
-    error=0.091,
-    log_loss=None,
-    weights=(1250, 6),
-    components=((3, 3), (2, 2)),
-    relevance_vectors=None,
-    seconds=None,
-)
+PUBLISHED = Outcome(error=0.091, weights=(1250, 6), components=((3, 3), (2, 2)))
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,7 @@ class DemoResult:
         The published rows, or rows drawn from the same distribution.
     models : dict from preset to KernelSDGMClassifier
     outcomes : dict from preset to Outcome
-    published : Outcome
-        The paper's numbers, on the published rows.
-    bayes_error, bayes_log_loss : float
+    bayes : Outcome
         Of Bayes' rule with the true Gaussians, on the same test rows.
     picture : Path or None
         The file written.
@@ -87,9 +78,7 @@ class DemoResult:
     data: Dataset
     models: dict[Preset, KernelSDGMClassifier]
     outcomes: dict[Preset, Outcome]
-    published: Outcome
-    bayes_error: float
-    bayes_log_loss: float
+    bayes: Outcome
     picture: Path | None
 
 
@@ -129,16 +118,9 @@ def run_demo(
     for each in Preset.PAPER, Preset.FAST:
         models[each], outcomes[each] = fit_and_measure(each, data, seed)
     _, _, X_test, y_test = data.split()
-    best = bayes_posterior(X_test)
-    result = DemoResult(
-        data=data,
-        models=models,
-        outcomes=outcomes,
-        published=PUBLISHED,
-        bayes_error=float(np.mean(best.argmax(axis=1) != y_test)),
-        bayes_log_loss=float(log_loss(y_test, best)),
-        picture=path,
-    )
+    P_c = bayes_posterior(X_test)
+    bayes = Outcome(float(np.mean(P_c.argmax(axis=1) != y_test)), float(log_loss(y_test, P_c)))
+    result = DemoResult(data, models, outcomes, bayes, path)
     if path is not None:
         display = draw_demo(result, preset)
         display.figure_.savefig(path, dpi=PICTURE_DPI, bbox_inches="tight")
@@ -153,7 +135,7 @@ def ripley(seed: int) -> Dataset:
         return make_ripley(random_state=seed)
 
 
-def paper_model(preset: Preset, seed: int) -> KernelSDGMClassifier:
+def paper_model(preset: Preset | str, seed: int) -> KernelSDGMClassifier:
     """The paper's model of Ripley's problem, not fitted yet."""
     return KernelSDGMClassifier(
         COMPONENTS_PER_CLASS,
@@ -168,7 +150,7 @@ def paper_model(preset: Preset, seed: int) -> KernelSDGMClassifier:
 
 
 def fit_and_measure(
-    preset: Preset, data: Dataset, seed: int
+    preset: Preset | str, data: Dataset, seed: int
 ) -> tuple[KernelSDGMClassifier, Outcome]:
     """One model of the training rows, and how it does on the test rows."""
     X_train, y_train, X_test, y_test = data.split()
@@ -192,9 +174,9 @@ def draw_demo(result: DemoResult, preset: Preset) -> BoundaryDisplay:
     from sdgm.plotting import BoundaryDisplay, new_axes
 
     outcome = result.outcomes[preset]
+    weights, components = changes(outcome)
     X_train, y_train, _, _ = result.data.split()
     display = BoundaryDisplay.from_estimator(result.models[preset], X_train, y_train, ax=new_axes())
-    before, after = ("+".join(map(str, counts)) for counts in outcome.components)
     rows = "generated rows" if result.data.generated else "published rows"
     display.ax_.set_title(
         f"Ripley's problem ({rows}), dual SDGM, preset {preset}\n", fontweight="bold"
@@ -202,13 +184,20 @@ def draw_demo(result: DemoResult, preset: Preset) -> BoundaryDisplay:
     display.ax_.text(
         0.5,
         1.025,
-        f"test error {100 * outcome.error:.1f} %      "
-        f"weights {outcome.weights[0]} → {outcome.weights[1]}      "
-        f"components {before} → {after}",
+        f"test error {100 * outcome.error:.1f} %      weights {weights}      "
+        f"components {components}",
         transform=display.ax_.transAxes,
         ha="center",
     )
     return display
+
+
+def changes(outcome: Outcome, arrow: str = "→") -> tuple[str, str]:
+    """Weights and components before and after learning, as text."""
+    if outcome.weights is None or outcome.components is None:
+        return "-", "-"
+    before, after = ("+".join(map(str, counts)) for counts in outcome.components)
+    return f"{outcome.weights[0]} {arrow} {outcome.weights[1]}", f"{before} {arrow} {after}"
 
 
 def checked_output(path: Path) -> Path:

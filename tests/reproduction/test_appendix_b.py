@@ -13,17 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproduction.appendix_b import (
-    CLAIMS,
-    COLUMNS,
-    FLAT_GAP,
     INITIAL,
     REPETITIONS,
-    as_markdown,
-    collected,
-    judge_appendix_b,
     measured_cell,
     rows_and_model,
     run_appendix_b,
+)
+from reproduction.appendix_b_page import (
+    CLAIMS,
+    COLUMNS,
+    FLAT_GAP,
+    as_markdown,
+    collected,
+    judge_appendix_b,
 )
 from reproduction.cells import Record, read_records
 

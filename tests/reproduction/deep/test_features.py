@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from reproduction.deep import features
+from reproduction.deep.heads import Head
 from reproduction.deep.images import StoredImages
-from sdgm.nn import Head
 
 pytest.importorskip("matplotlib")
 

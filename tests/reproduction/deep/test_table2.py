@@ -15,6 +15,7 @@ from torch import nn
 from reproduction.cells import read_records
 from reproduction.deep import table2
 from reproduction.deep.distributed import Ranks
+from reproduction.deep.heads import Head
 from reproduction.deep.problems import PROBLEMS, Problem
 from reproduction.deep.table2 import (
     cell_keys,
@@ -25,7 +26,6 @@ from reproduction.deep.table2 import (
     start_model,
     training_options,
 )
-from sdgm.nn import Head
 from tests.reproduction.deep.toy import toy_images, toy_model
 
 
