@@ -78,6 +78,7 @@ def head_scores(head: nn.Module, x: Tensor, y: Tensor | None = None) -> Tensor:
 
     Examples
     --------
+    >>> import torch
     >>> head_scores(make_head("lgm", 2, 10), torch.zeros(3, 2), torch.tensor([0, 1, 2])).shape
     torch.Size([3, 10])
     """

@@ -113,7 +113,7 @@ def test_parameters_are_counted_as_stored(model: GaussianMixtureBayesClassifier)
     assert model.n_parameters_ == total
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(names=st.lists(st.text("abc", min_size=1), min_size=2, max_size=4, unique=True))
 def test_labels_of_any_kind_come_back(names: list[str]) -> None:
     rng = np.random.RandomState(0)

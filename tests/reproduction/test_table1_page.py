@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
@@ -160,6 +160,7 @@ def test_there_is_no_test_of_sdgm_with_itself_and_none_on_the_one_split_of_riple
             assert (each.p_value is None) == (data == "ripley" or each.method == "sdgm")
 
 
+@settings(deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_rows_are_in_the_papers_order_whatever_the_order_of_the_records(random: Random) -> None:
     records = records_of(n_splits=2)
