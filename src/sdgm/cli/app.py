@@ -9,7 +9,6 @@ import typer
 
 from sdgm import __version__
 from sdgm.cli.console import console
-from sdgm.cli.data import data
 from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
 from sdgm.cli.export import export
@@ -18,7 +17,6 @@ from sdgm.cli.help import Commands
 from sdgm.cli.inspect import inspect
 from sdgm.cli.predict import predict
 from sdgm.cli.report import report
-from sdgm.cli.reproduce import reproduce
 
 app = Commands(
     no_args_is_help=True,
@@ -79,13 +77,8 @@ EXAMPLES = {
         "sdgm export model.sdgm --to onnx",
         "sdgm export model.sdgm --to json -o card.json",
     ),
+    demo: ("sdgm demo", "sdgm demo --preset fast --seed 1 --output boundary.svg"),
 }
 for command, lines in EXAMPLES.items():
     epilog = "\n\n".join(["Examples:", *(f"[bold]{line}[/bold]" for line in lines)])
     app.command(epilog=epilog)(command)
-app.command(
-    epilog="Examples:  [bold]sdgm demo[/bold]   "
-    "[bold]sdgm demo --preset fast --seed 1 --output boundary.svg[/bold]"
-)(demo)
-app.add_typer(data, name="data")
-app.add_typer(reproduce, name="reproduce")
