@@ -45,8 +45,10 @@ def discriminant_view(Z: FloatArray, codes: IntArray) -> FloatArray:
     axes = discriminants(scores, codes)
     if axes.shape[1] < 2:
         rest = scores - axes @ np.linalg.lstsq(axes, scores, rcond=None)[0]
-        more = PCA(min(2 - axes.shape[1], scores.shape[1]), svd_solver="full").fit_transform(rest)
-        axes = np.column_stack([axes, more, np.zeros((len(Z), 1))])[:, :2]
+        n_more = min(2 - axes.shape[1], scores.shape[1])
+        if rest.any():  # PCA divides by their variance
+            axes = np.column_stack([axes, PCA(n_more, svd_solver="full").fit_transform(rest)])
+        axes = np.column_stack([axes, np.zeros((len(Z), 2))])[:, :2]
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
     return axes * np.where(signs == 0.0, 1.0, signs)
 
