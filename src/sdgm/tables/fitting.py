@@ -120,7 +120,7 @@ def fit_table(
     check_training(data.labels[train])
     check_enough(data.labels[train], settings[1])
     model = fitted_model(data, train, *settings, progress)
-    tested = test_record(model, data, train, test) if len(test) else {}
+    tested = held_out_record(model, data, train, test) if len(test) else {}
     if refit and len(test):
         settings = (Form(model.record["form"]), *settings[1:])
         model = fitted_model(data, np.arange(len(data.labels)), *settings, progress)
@@ -201,7 +201,7 @@ def fitted_model(
     return TableModel(inputs, data.target, classifier, record, story, data.id_column)
 
 
-def test_record(
+def held_out_record(
     model: TableModel, data: Labelled, train: IntArray, test: IntArray
 ) -> dict[str, Any]:
     """Measures on the rows held out, of the model and of baselines."""
