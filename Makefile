@@ -48,7 +48,7 @@ docs: $(VENV)/.installed-docs  ## set up, then build the documentation into site
 
 clean:  ## remove .venv, caches and builds
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src reproduction tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, done once: a stamp file in .venv stands for each set of installed packages.
 

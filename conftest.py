@@ -5,15 +5,20 @@ from importlib.util import find_spec
 NEEDS = {
     "src/sdgm/cli": ("typer", "rich"),
     "src/sdgm/plotting": ("matplotlib",),
-    "src/sdgm/experiments/figures": ("matplotlib",),
-    "src/sdgm/experiments/reproduction.py": ("matplotlib",),
-    "src/sdgm/experiments/deep": ("torch",),
     "src/sdgm/nn": ("torch",),
     "src/sdgm/export/onnx_graph.py": ("onnx",),
     "src/sdgm/export/onnx_model.py": ("onnx",),
     "src/sdgm/export/onnx_sklearn.py": ("onnx", "skl2onnx"),
     "src/sdgm/persistence": ("safetensors",),
+    "src/sdgm/report/page.py": ("jinja2",),
+    "src/sdgm/report/notebook.py": ("jinja2",),
     "src/sdgm/dask.py": ("dask", "distributed"),
+    "reproduction/app.py": ("typer", "rich"),
+    "reproduction/data_command.py": ("typer", "rich"),
+    "reproduction/progress.py": ("rich",),
+    "reproduction/figures": ("matplotlib",),
+    "reproduction/report.py": ("matplotlib",),
+    "reproduction/deep": ("torch",),
 }
 
 collect_ignore = [path for path, names in NEEDS.items() if not all(map(find_spec, names))]

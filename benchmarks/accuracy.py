@@ -28,12 +28,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from reproduction.cells import Key, Record, run_cells
+from reproduction.datasets import load_ida, redrawn
+from reproduction.environment import environment
+from reproduction.generative import GaussianMixtureBayesClassifier
+from reproduction.tuned_svm import TunedSVMClassifier
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.datasets import load_ida, redrawn
-from sdgm.experiments.cells import Key, Record, run_cells
-from sdgm.experiments.generative import GaussianMixtureBayesClassifier
-from sdgm.experiments.surroundings import surroundings
-from sdgm.experiments.tuned_svm import TunedSVMClassifier
 from sdgm.metrics import brier_score, expected_calibration_error
 
 Split = tuple[Any, Any, Any, Any]
@@ -161,7 +161,7 @@ def page(records: Sequence[Record], command: str) -> str:
     names = list(of["error"])
     lines = [
         "# Accuracy without tuning\n",
-        f"Means over {len(names)} data sets. Written by `{command}`. {surroundings()}.\n",
+        f"Means over {len(names)} data sets. Written by `{command}`. {environment()}.\n",
         *summary(everywhere),
     ]
     for method in dict.fromkeys(r["method"] for r in records):
@@ -246,7 +246,7 @@ def draw_ranks(records: Sequence[Record], stem: Path) -> None:
     """Mean ranks by error and by log loss, with the critical difference of Nemenyi's test."""
     from matplotlib.figure import Figure
 
-    from sdgm.experiments.figures.files import save_picture
+    from reproduction.figures.files import save_picture
 
     names = list(means(records, "error"))
     methods = list(dict.fromkeys(record["method"] for record in records))

@@ -1,7 +1,8 @@
 """Averaging over the learned noise: ``python -m benchmarks.averaged_head FOLDER``.
 
-The heads that `sdgm reproduce table2` has trained into FOLDER give probabilities of the test images
-as they are in evaluation, and averaged over passes with the noise that their weights have learned.
+The heads that `python -m reproduction table2` has trained into FOLDER give probabilities of the
+test images as they are in evaluation, and averaged over passes with the noise that their weights
+have learned.
 Needs the image files in ``SDGM_DATA``.
 """
 
@@ -17,20 +18,21 @@ from torch import Tensor
 
 from benchmarks.child import ROOT
 from benchmarks.laplace_head import PASSES, with_noise_averaged
-from sdgm.experiments.cells import Key
-from sdgm.experiments.deep.images import Images
-from sdgm.experiments.deep.networks import Classifier
-from sdgm.experiments.deep.problems import DEFAULT_DATA, PROBLEMS
-from sdgm.experiments.deep.table2 import (
+from reproduction.cells import Key
+from reproduction.deep.heads import Head
+from reproduction.deep.images import Images
+from reproduction.deep.networks import Classifier
+from reproduction.deep.problems import DEFAULT_DATA, PROBLEMS
+from reproduction.deep.table2 import (
     cell_keys,
     problem_images,
     run_name,
     start_model,
     training_options,
 )
-from sdgm.experiments.deep.trainer import blocks, calibration_error, error, log_loss
-from sdgm.experiments.surroundings import surroundings
-from sdgm.nn import SDGM, Head
+from reproduction.deep.trainer import blocks, calibration_error, error, log_loss
+from reproduction.environment import environment
+from sdgm.nn import SDGM
 
 PAGE = ROOT / "docs" / "results" / "averaged-head.md"
 BATCH = 500
@@ -96,7 +98,7 @@ def page(lines: list[str], seeds: int) -> str:
         [
             "# Averaging over the noise of a trained head",
             "",
-            f"`python -m benchmarks.averaged_head FOLDER`, {surroundings()}: the networks of "
+            f"`python -m benchmarks.averaged_head FOLDER`, {environment()}: the networks of "
             f"[Table 2](table2.md), means over {seeds} seeds on the test images. Evaluation uses "
             f"the means of the weights; averaging uses probabilities from {PASSES} draws of the "
             "weights instead, whose noise was learned with them. Nothing is trained or chosen for "

@@ -19,12 +19,12 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from benchmarks.accuracy import Split, split_of
+from reproduction.cells import Key, Record, run_cells
+from reproduction.environment import environment
 from sdgm import KernelSDGMClassifier, SDGMClassifier, pac_bayes_bound
 from sdgm.datasets import make_ripley
 from sdgm.estimators.bounds import Scaling, basis_values, structure_cost
 from sdgm.estimators.randomised import Answers, Loss, mean_losses, weight_posterior
-from sdgm.experiments.cells import Key, Record, run_cells
-from sdgm.experiments.surroundings import surroundings
 
 DELTA = 0.05
 SETS = (
@@ -147,7 +147,7 @@ def page(records: Sequence[Record], command: str) -> str:
     tighter = sum(r["gibbs_bound"] < r["held_out_bound"] for r in sets)
     lines = [
         "# PAC-Bayes bounds\n",
-        f"Written by `{command}`. {surroundings()}.\n",
+        f"Written by `{command}`. {environment()}.\n",
         f"Bounds hold with probability {1 - DELTA:g}, each by itself. *drawn*: one classifier "
         "drawn from the posterior for each row, covariance scaled; its error on the training rows, "
         "on test rows, and the bound on it from the training rows alone, with the scaling of the "

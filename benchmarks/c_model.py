@@ -25,7 +25,7 @@ from benchmarks.child import ROOT
 from benchmarks.machine import cpu_model
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.inference.presets import Preset
-from sdgm.experiments.demo import paper_model, ripley
+from sdgm.demo import paper_model, ripley
 from sdgm.export.c import CSource, to_c
 
 PAGE = ROOT / "docs" / "results" / "c-model.md"

@@ -27,7 +27,7 @@ from benchmarks.calibration_page import (
     draw_reliability,
     page,
 )
-from sdgm.experiments.cells import Key, Record, run_cells
+from reproduction.cells import Key, Record, run_cells
 from sdgm.metrics import brier_score, expected_calibration_error, rejection_curve
 
 AUTOMATIC = ("KernelSDGMClassifier()", "SDGMClassifier()")

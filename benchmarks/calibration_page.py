@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sdgm.experiments.cells import Record
-from sdgm.experiments.surroundings import surroundings
+from reproduction.cells import Record
+from reproduction.environment import environment
 from sdgm.metrics import RejectionCurve, calibration_bins
 
 AS_THEY_ARE, IMBALANCED = "as they are", "imbalanced"
@@ -142,7 +142,7 @@ def page(records: Sequence[Record], command: str) -> str:
     balanced = Column(*BALANCED)
     parts = [
         "# Probabilities and uncertainty\n",
-        f"Written by `{command}`. {surroundings()}.\n",
+        f"Written by `{command}`. {environment()}.\n",
         "## Sets as they are\n",
         f"Means over {len(plain.names)} data sets, {n_splits} splits each. The rejection area is "
         "the mean error over all shares of rows answered, the most confident first.\n",
@@ -182,7 +182,7 @@ def draw_reliability(records: Sequence[Record], stem: Path) -> None:
     """Reliability of rows pooled over the sets, one panel per model and one for the others."""
     from matplotlib.figure import Figure
 
-    from sdgm.experiments.figures.files import save_picture
+    from reproduction.figures.files import save_picture
     from sdgm.plotting import ReliabilityDisplay
 
     results = Results(records, AS_THEY_ARE)
@@ -220,7 +220,7 @@ def draw_rejection(records: Sequence[Record], stem: Path, shares: Any) -> None:
     """Rejection curves, averaged over the sets."""
     from matplotlib.figure import Figure
 
-    from sdgm.experiments.figures.files import save_picture
+    from reproduction.figures.files import save_picture
     from sdgm.plotting import RejectionDisplay
 
     results = Results(records, AS_THEY_ARE)

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from reproduction.datasets import load_ida
+from reproduction.environment import environment
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.datasets import load_ida
-from sdgm.experiments.surroundings import surroundings
 
 GRID = {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": [0.15, 0.5, 1.5]}
 SEARCH = "grid search, SVC with probabilities, 9 x 3"
@@ -63,7 +63,7 @@ def main() -> None:
     lines = [
         "# The cost of the automatic choice\n",
         f"Banana, {options.rounds} splits of 400 rows, one thread, medians. Written by "
-        f"`python -m benchmarks.choice_time --rounds {options.rounds}`. {surroundings()}.\n",
+        f"`python -m benchmarks.choice_time --rounds {options.rounds}`. {environment()}.\n",
         "| fit | seconds | times the grid search | times a single fit |",
         "|---|---|---|---|",
     ]

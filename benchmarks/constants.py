@@ -19,11 +19,11 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from benchmarks.accuracy import BUNDLED, IDA, split_of
+from reproduction.cells import Key, Record, run_cells
+from reproduction.environment import environment
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.selection import reference
 from sdgm.estimators import automatic
-from sdgm.experiments.cells import Key, Record, run_cells
-from sdgm.experiments.surroundings import surroundings
 
 FORMS: dict[str, Any] = {"dual": KernelSDGMClassifier, "primal": SDGMClassifier}
 VALUES: dict[str, tuple[float, ...]] = {
@@ -105,7 +105,7 @@ def page(records: Sequence[Record], command: str) -> str:
     lines = [
         "# Constants of automatic fits, on data sets left out\n",
         f"Means over {len(names)} data sets ({', '.join(names)}). Written by `{command}`. "
-        f"{surroundings()}.\n",
+        f"{environment()}.\n",
     ]
     for constant in VALUES:
         lines += [f"## {constant}\n", "| form | value | error % | log loss | weights, median |"]

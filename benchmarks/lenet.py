@@ -18,10 +18,10 @@ from torch import nn
 
 from benchmarks.child import ROOT
 from benchmarks.machine import cpu_model
-from sdgm.experiments.deep.images import load_images
-from sdgm.experiments.deep.measures import batches, file_size, quality
-from sdgm.experiments.deep.networks import Classifier, lenet_300_100
-from sdgm.experiments.deep.trainer import TrainingOptions, train
+from reproduction.deep.images import load_images
+from reproduction.deep.measures import batches, file_size, quality
+from reproduction.deep.networks import Classifier, lenet_300_100
+from reproduction.deep.trainer import TrainingOptions, train
 from sdgm.nn import SparseLinear, compact, prune, sparsity
 
 PAGE = ROOT / "docs" / "results" / "lenet.md"

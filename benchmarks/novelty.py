@@ -18,9 +18,9 @@ from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.accuracy import data, split_of
+from reproduction.cells import Key, Record, run_cells
+from reproduction.environment import environment
 from sdgm import FamiliarityDetector, KernelSDGMClassifier
-from sdgm.experiments.cells import Key, Record, run_cells
-from sdgm.experiments.surroundings import surroundings
 
 # the classes that are left out in turn
 LEFT_OUT = {"iris": (0, 1, 2), "wine": (0, 1, 2), "digits": (0, 1, 3, 8)}
@@ -132,7 +132,7 @@ def page(records: Sequence[Record], command: str) -> str:
     """The results as Markdown."""
     lines = [
         "# Rows unlike the training rows\n",
-        f"Written by `{command}`. {surroundings()}.\n",
+        f"Written by `{command}`. {environment()}.\n",
         "Area under the ROC curve for telling test rows from rows of another kind: one is perfect, "
         "a half is a guess, below a half the other rows look *more* familiar than test rows. The "
         "classifier is `KernelSDGMClassifier()`, on digits with one component per class and an rbf "

@@ -27,10 +27,10 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from benchmarks.accuracy import split_of
+from reproduction.cells import Key, Record, run_cells
+from reproduction.environment import environment
 from sdgm import SDGMClassifier, SemiSupervisedSDGMClassifier
 from sdgm.datasets import make_ripley
-from sdgm.experiments.cells import Key, Record, run_cells
-from sdgm.experiments.surroundings import surroundings
 
 SETS = ("ripley", "banana", "ringnorm", "twonorm", "waveform", "image", "wdbc", "digits")
 N_LABELS = (6, 12, 25, 50, 100, 200)
@@ -186,7 +186,7 @@ def page(records: Sequence[Record], command: str) -> str:
     methods = list(dict.fromkeys(r["method"] for r in records))
     lines = [
         "# What unlabelled rows are worth\n",
-        f"Written by `{command}`. {surroundings()}.\n",
+        f"Written by `{command}`. {environment()}.\n",
         f"At most {MAX_TRAIN} training rows, of which some have a label. Cells are error % / log "
         "loss on test rows; "
         f"digits: {', '.join(map(str, DIGITS))}, by their first {N_AXES} principal components.\n",
@@ -208,7 +208,7 @@ def draw(records: Sequence[Record], stem: Path) -> None:
     """Error against the number of labels, a panel per set."""
     from matplotlib.figure import Figure
 
-    from sdgm.experiments.figures.files import save_picture
+    from reproduction.figures.files import save_picture
 
     names = list(dict.fromkeys(r["data"] for r in records))
     methods = list(dict.fromkeys(r["method"] for r in records))

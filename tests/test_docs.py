@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,13 @@ NOT_RUN = {
     "pip install .": "sets up an environment",
     "pip install '.[cli,plot]'": "sets up an environment",
     "pip install '.[all]'": "sets up an environment",
-    "sdgm reproduce table1 --jobs 2": "takes ten minutes; tests/experiments has parts of it",
-    "sdgm reproduce figure training": "takes half a minute; tests/experiments has it",
-    "sdgm reproduce all --quick": "takes minutes; tests/experiments has parts of it",
+    "python -m reproduction table1 --jobs 2": "takes ten minutes; parts: tests/reproduction",
+    "python -m reproduction figure training": "takes half a minute; is in tests/reproduction",
+    "python -m reproduction all --quick": "takes minutes; parts: tests/reproduction",
 }
+
+# commands of ours, and where they are
+OURS = {"sdgm ": "sdgm.cli.app", "python -m reproduction ": "reproduction.app"}
 
 # modules and programs without which a page cannot run
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -46,10 +50,11 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "files.md": ("polars", "safetensors"),
     "start.md": ("typer", "polars", "safetensors", "matplotlib"),
     "guide/scale.md": ("polars", "dask", "distributed"),
-    "guide/tables.md": ("typer", "polars", "safetensors"),
+    "guide/tables.md": ("typer", "polars", "safetensors", "pandas", "pyarrow"),
     "guide/reading.md": ("matplotlib", "pandas"),
     "guide/budget.md": ("pandas",),
     "path.md": ("matplotlib",),
+    "reproduction.md": ("typer",),
     "README.md": ("typer", "polars", "safetensors"),
 }
 PROGRAMS = {"gcc"}
@@ -117,12 +122,12 @@ def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
 
 def run_command(command: str) -> None:
     """Run one command: ours within this process, others in a shell."""
-    if command.startswith("sdgm ") and not set(command) & set("|<>;&$`*"):
+    found = re.match("|".join(OURS), command)
+    if found and not set(command) & set("|<>;&$`*"):
         from typer.testing import CliRunner
 
-        from sdgm.cli.app import app
-
-        result = CliRunner().invoke(app, shlex.split(command)[1:])
+        app = import_module(OURS[found[0]]).app
+        result = CliRunner().invoke(app, shlex.split(command[found.end() :]))
         assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"
         return
     shell = re.sub(r"(^|[|;&] *)sdgm ", rf"\1{shlex.quote(sys.executable)} -m sdgm ", command)

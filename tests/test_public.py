@@ -24,6 +24,8 @@ EXTRAS = {
     "polars",
     "pyarrow",
     "safetensors",
+    "jinja2",
+    "markupsafe",
     "typer",
     "click",
     "rich",

@@ -262,7 +262,7 @@ def test_a_quadratic_kernel_is_the_original_form_with_other_weights() -> None:
 
 def test_every_arrow_to_a_model_of_ours_has_a_test() -> None:
     pytest.importorskip("matplotlib")
-    from sdgm.experiments.figures.position import arrows
+    from reproduction.figures.position import arrows
 
     wanted = {
         (start.name, end.name)

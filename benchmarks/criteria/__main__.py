@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.criteria.cells import PARTS, START_PARTS, START_SPLITS, measured_cell
 from benchmarks.criteria.page import page
 from benchmarks.criteria.problems import DATA, MAX_ROWS
-from sdgm.experiments.cells import Key, run_cells
+from reproduction.cells import Key, run_cells
 
 OUTPUT = Path("benchmarks") / "runs"
 

@@ -27,10 +27,10 @@ from benchmarks.criteria.problems import (
 )
 from benchmarks.criteria.starts import starts_cell
 from benchmarks.criteria.validation import cross_validated, on_part, responsibilities
+from reproduction.cells import Key, Record
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.automatic import fitted, judged, soft_sample
-from sdgm.experiments.cells import Key, Record
 
 # the same candidates learn the labels, and then what the dense reference says in their place
 GROUPS = ("dual M=1", "dual M=2", "dual M=3", "primal M=1", "primal M=2")

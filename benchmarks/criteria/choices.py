@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.criteria.cells import AUTOMATIC, GROUPS, LEARNED, YARDSTICK
 from benchmarks.criteria.validation import N_FOLDS
-from sdgm.experiments.cells import Record
+from reproduction.cells import Record
 
 Candidates = dict[str, Record]
 Score = Callable[[Record], Any]

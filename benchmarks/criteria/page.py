@@ -22,8 +22,8 @@ from benchmarks.criteria.choices import (
 )
 from benchmarks.criteria.problems import SCALES
 from benchmarks.criteria.starts import N_STARTS
-from sdgm.experiments.cells import Record
-from sdgm.experiments.surroundings import surroundings
+from reproduction.cells import Record
+from reproduction.environment import environment
 
 # what the library does, for comparison with every other way
 USUAL = next(iter(AUTOMATIC))
@@ -42,7 +42,7 @@ def page(records: Sequence[Record], command: str) -> str:
     failed = sum(case.failed for case in cases)
     lines = [
         "# Criteria for choosing settings\n",
-        f"Written by `{command}`. {surroundings()}. {len(names)} data sets, "
+        f"Written by `{command}`. {environment()}. {len(names)} data sets, "
         f"{len(cases)} splits in all, {n_candidates} candidates; fits that failed: "
         f"{failed}. Best single setting: "
         f"{single_setting([case.candidates for case in cases])}; learned from the reference: "

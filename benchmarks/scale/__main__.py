@@ -19,9 +19,9 @@ from benchmarks.machine import commit
 from benchmarks.records import path_of
 from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels, sample
 from benchmarks.scale.cells import Plan
+from reproduction.cells import read_records
+from reproduction.environment import environment
 from sdgm.datasets import MissingDataError
-from sdgm.experiments.cells import read_records
-from sdgm.experiments.surroundings import surroundings
 
 TOPICS = {
     module.TOPIC.name: module.TOPIC
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         require_images(parser)
     for word in words:
         print(f"{word}:", flush=True)
-        TOPICS[word].run(path, plan, f"`{command}`, commit {commit()}, {surroundings()}")
+        TOPICS[word].run(path, plan, f"`{command}`, commit {commit()}, {environment()}")
         write(path)
     if not words:
         write(path)
@@ -88,7 +88,7 @@ def word(text: str) -> str:
 
 def require_images(parser: argparse.ArgumentParser) -> None:
     """Stop before the first measurement when MNIST is missing."""
-    from sdgm.experiments.deep.images import read_files
+    from reproduction.deep.images import read_files
 
     try:
         read_files("mnist")

@@ -18,7 +18,7 @@ from benchmarks.machine import busy_seconds
 from benchmarks.records import Record
 from benchmarks.scale.memory import Watched
 from benchmarks.timing import timed
-from sdgm.experiments.cells import Key, run_cells
+from reproduction.cells import Key, run_cells
 
 THREADS = 2
 

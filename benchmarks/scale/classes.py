@@ -21,8 +21,8 @@ from sklearn.svm import SVC
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
+from reproduction.cells import Key
 from sdgm import SDGMClassifier
-from sdgm.experiments.cells import Key
 
 LETTERS, DIGITS = "26 classes", "digits"
 TRAIN_ROWS, TEST_ROWS = 15_000, 5_000

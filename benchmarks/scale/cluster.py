@@ -24,9 +24,9 @@ from benchmarks.scale.model_of_cost import tasks_of_pass
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import DRAWN_ROWS, PROBLEMS, TEST, TRAIN, Gaussians
 from benchmarks.timing import rotated
+from reproduction.cells import Key
 from sdgm import SDGMClassifier
 from sdgm.core.data.rows import Rows
-from sdgm.experiments.cells import Key
 
 ROWS = 2_000_000
 MEMORY, ONE, TWO = "in memory", "1 worker", "2 workers"

@@ -29,6 +29,7 @@ from benchmarks.scale.passes import (
     counted,
 )
 from benchmarks.scale.problems import TRAIN, wide
+from reproduction.cells import Key
 from sdgm import SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.model.features import monomials
@@ -39,7 +40,6 @@ from sdgm.core.objective.whitening import whiten
 from sdgm.estimators.large import blocked_table
 from sdgm.estimators.polishing import ModelColumns
 from sdgm.estimators.threads import in_threads
-from sdgm.experiments.cells import Key
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 # rows above which the table is in a file

@@ -13,9 +13,9 @@ from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Gaussians
+from reproduction.cells import Key
 from sdgm import SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
-from sdgm.experiments.cells import Key
 
 # 80 bytes each: 2 GB
 ROWS = 25_000_000

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
+from reproduction.cells import Key
 from sdgm import KernelSDGMClassifier
-from sdgm.experiments.cells import Key
 
 ROWS = 100_000
 KERNELS = {"polynomial, degree 2": "poly", "RBF": "rbf"}

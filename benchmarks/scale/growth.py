@@ -20,9 +20,9 @@ from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
 from benchmarks.timing import rotated, timed
+from reproduction.cells import Key
 from sdgm import SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
-from sdgm.experiments.cells import Key
 
 COMPONENTS = {"2 classes": 2, "10 classes": 1}
 SDGM, LOGISTIC, BOOSTING, BAYES = "SDGM", "logistic regression", "boosted trees", "Bayes' rule"

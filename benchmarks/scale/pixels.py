@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from reproduction.cells import Key
+from reproduction.deep.images import arranged_idx, read_files
 from sdgm import SDGMClassifier
-from sdgm.experiments.cells import Key
-from sdgm.experiments.deep.images import arranged_idx, read_files
 
 ROWS = 60_000
 SDGM = "SDGM, diagonal"

@@ -12,10 +12,10 @@ from sklearn.decomposition import PCA
 from benchmarks.records import Record
 from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Table
+from reproduction.cells import Key
+from reproduction.deep.images import arranged_idx, read_files
 from sdgm import SDGMClassifier
 from sdgm.estimators import many_rows
-from sdgm.experiments.cells import Key
-from sdgm.experiments.deep.images import arranged_idx, read_files
 
 DEFAULT, NO_RETURN, AT_ONCE = "sample, then all rows", "the same, no column comes back", "all rows"
 WAYS = (DEFAULT, NO_RETURN, AT_ONCE)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[Any]:
-    """A file to write to, which takes the place of the old one once all went well.
+    """A file to write to, which replaces the old one when all went well.
 
-    It is written beside the old one, brought to the disk, and then renamed: whatever happens
-    meanwhile, an interrupt or a loss of power, one of the two is there as a whole. A link stays a
-    link, and the file that it points to is replaced. Devices and pipes are written to directly.
+    It is written beside the old one, synchronised to disk, and then renamed: after an interrupt or
+    a loss of power, one of the two is there, complete. A link stays a link, and the file that it
+    points to is replaced. Devices and pipes are written to directly.
 
     Parameters
     ----------
     path : path
         In a folder that exists.
     text : bool, default=False
-        Whether it is written as UTF-8, with line ends as they are, and not as bytes.
+        Whether to write UTF-8 text, with line ends unchanged, instead of bytes.
 
     Yields
     ------
@@ -33,7 +33,7 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
     Raises
     ------
     OSError
-        In the words of the system, with the name of ``path``.
+        The system's message, with the name of ``path``.
 
     Examples
     --------
@@ -48,14 +48,15 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
     """
     target = Path(os.path.realpath(path))
     how: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
-    temporary = target.with_name(f".sdgm-{token_hex(8)}")  # names can be as long as they may be
+    # a short name, since that of the target may have the greatest length
+    temporary = target.with_name(f".sdgm-{token_hex(8)}")
     try:
         if is_direct(target):
             with open(target, "w" if text else "wb", **how) as file:
                 yield file
             return
         try:
-            # created with the permissions that the user's mask leaves
+            # with the permissions that the user's mask leaves
             with open(temporary, "x" if text else "xb", **how) as file:
                 yield file
                 file.flush()
@@ -74,12 +75,12 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
 
 
 def is_direct(target: Path) -> bool:
-    """Whether a path is written to as it is, because it is no file; folders are opened in vain."""
+    """Whether a path is written to directly, because it is not a regular file."""
     return target.exists() and not stat.S_ISREG(target.stat().st_mode)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name last through a loss of power, where the system can."""
+    """Synchronise a folder, so that a rename survives a loss of power, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

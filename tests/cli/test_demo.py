@@ -137,7 +137,7 @@ def test_interruption_is_no_traceback(no_data: Path, monkeypatch: pytest.MonkeyP
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sdgm.cli.demo.run_demo", interrupted)
+    monkeypatch.setattr("sdgm.demo.run_demo", interrupted)
     result = run("demo")
     assert result.exit_code in (1, 130)
     assert "Traceback" not in result.output

@@ -28,8 +28,8 @@ def test_an_interrupt_is_one_line_and_leaves_no_file(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sdgm.tables.fitting.learned", interrupted)
-    monkeypatch.setattr("sdgm.tables.prediction.predicted", interrupted)
+    monkeypatch.setattr("sdgm.tables.fitting.fitted_classifier", interrupted)
+    monkeypatch.setattr("sdgm.tables.prediction.prediction_frame", interrupted)
     for arguments in (
         ("fit", "ugly.csv", "-t", "kind", "-o", tmp_path / "m.sdgm"),
         ("predict", model, "new.csv", "-o", tmp_path / "out.csv"),
@@ -73,7 +73,7 @@ def test_what_an_interrupt_says_was_written_is_true(
     result = run("fit", "ugly.csv", "-t", "kind", "--form", "primal", "-o", path)
     assert result.exit_code == 130 and path.exists()
     assert words(result.stderr) == f"Interrupted; {path} was written. "
-    monkeypatch.setattr("sdgm.tables.prediction.predicted", interrupted)
+    monkeypatch.setattr("sdgm.tables.prediction.prediction_frame", interrupted)
     result = run("predict", model, "new.csv")
     assert result.exit_code == 130
     assert result.stderr == "Interrupted; the output is not complete.\n"

@@ -15,9 +15,9 @@ pytest.importorskip("safetensors")
 
 import polars as pl
 
-from sdgm.tables.reading import read_table
 from tests.cli.commands import run, sentence
 from tests.cli.conftest import NEW_ROWS
+from tests.tables.ugly import read_table
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ from tests.cli.conftest import NEW_ROWS
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "no/m.sdgm"), "there is no folder 'no'"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "."), "is a folder"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "t.csv"), "does not end in .sdgm"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind"), "next to nothing to learn from"),
+        ("a,kind\n1,x\n2,y\n", ("-t", "kind"), "Too little training data"),
         (
             "a,kind\n" + "1,x\n2,y\n" * 9,
             ("-t", "kind", "--test-size", "0.999"),
@@ -115,7 +115,7 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
     for link, there in (("t.sdgm", table), ("t.html", table), ("m.html", made), ("m.h", made)):
         (tmp_path / link).symlink_to(there)
     (tmp_path / "m.csv").hardlink_to(made)
-    lost = "is what is read, and would be lost; name another file"
+    lost = "would overwrite the input file; name another file"
     for arguments, output, said in (
         (("fit", table, "-t", "kind"), "t.sdgm", lost),
         (("predict", made, table), "new.csv", lost),

@@ -18,13 +18,13 @@ pytest.importorskip("polars")
 pytest.importorskip("safetensors")
 
 import polars as pl
+from typer.testing import CliRunner
 
 import sdgm
 from sdgm.cli.fit import verdict
-from sdgm.tables.reading import read_table
 from tests.cli.commands import done, process, run, sentence, words
 from tests.cli.conftest import NEW_ROWS
-from tests.tables.ugly import CLASSES
+from tests.tables.ugly import CLASSES, read_table
 
 # --- the way from a file to C ---
 
@@ -148,7 +148,7 @@ def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lead", "error", "said"),
     [
-        (0.10, 0.02, "Log loss 20 % below that of logistic regression."),
+        (0.10, 0.02, "Log loss 20% below logistic regression."),
         (0.10, 0.06, "within the noise of 20 rows (0.1 ± 0.06)"),
         (0.10, None, "within the noise of 20 rows."),
         (-0.1, 0.02, "No better here than logistic regression"),
@@ -179,7 +179,7 @@ def test_columns_the_model_does_not_know_are_noted(here: Path, model: str, tmp_p
     frame.write_csv(tmp_path / "t.csv")
     result = done("predict", model, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
     text = words(result.stderr)
-    assert "ignored columns that were not there in training: more." in text
+    assert "ignored columns that were not in the training table: more." in text
     assert "has no column id" in text and f"{NEW_ROWS} rows in" in text
     assert result.stdout == ""
 
@@ -202,5 +202,22 @@ def test_every_command_has_help_with_examples(command: str) -> None:
 
 
 def test_help_of_groups_shows_no_types_of_flags() -> None:
-    for group in ((), ("data",), ("data", "list"), ("reproduce", "table1"), ("demo",)):
-        assert "<bool>" not in done(*group, "--help").stdout
+    from reproduction.app import app as paper
+    from sdgm.cli.app import app
+
+    papers = ((), ("data",), ("data", "list"), ("table1",))
+    for each, groups in ((app, ((), ("demo",))), (paper, papers)):
+        for group in groups:
+            result = CliRunner().invoke(each, [*group, "--help"])
+            assert result.exit_code == 0 and "<bool>" not in result.stdout
+
+
+def test_help_imports_neither_scikit_learn_nor_scipy() -> None:
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from sdgm.cli.app import app\n"
+        "assert 'demo' in CliRunner().invoke(app, ['--help']).stdout\n"
+        "assert not {'sklearn', 'scipy', 'polars'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

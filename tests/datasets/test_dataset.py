@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sdgm.datasets import make_ripley, make_titanic
+from sdgm.datasets import make_ripley
 
 
 def test_a_set_without_splits_says_how_to_get_some() -> None:
-    with pytest.raises(ValueError, match=r"titanic comes without splits: .*redrawn"):
-        make_titanic().split()
+    with pytest.raises(ValueError, match=r"Ripley comes without splits: .*StratifiedShuffleSplit"):
+        replace(make_ripley(), splits=[], split_names=()).split()
 
 
 def test_every_split_has_a_name_or_none_has() -> None:

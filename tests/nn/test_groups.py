@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from sdgm.nn import LGM, SDGM, SparseLinear, parameter_groups
+from sdgm.nn import SDGM, SparseLinear, parameter_groups
 
 
 def test_every_parameter_is_in_one_group_and_the_noise_has_its_own_rate() -> None:
@@ -28,7 +28,6 @@ def test_without_sparse_layers_and_frozen_ones_fewer_groups_are_left() -> None:
     assert [g["name"] for g in parameter_groups(model, 1e-3)] == ["weights", "others"]
     model.weight.requires_grad_(False)
     assert [g["name"] for g in parameter_groups(model, 1e-3)] == ["others"]
-    assert [g["name"] for g in parameter_groups(LGM(2, 3), 1e-3)] == ["means"]
     torch.optim.SGD(parameter_groups(model, 1e-3))
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from sdgm.nn import SDGM, ELBOLoss, L1Softmax, SparseLinear
+from sdgm.nn import SDGM, ELBOLoss, SparseLinear
 
 
 def network() -> nn.Sequential:
@@ -54,15 +54,6 @@ def test_training_that_goes_on_goes_on_with_the_warm_up() -> None:
     second.load_state_dict(first.state_dict())
     assert second.step.item() == 1
     assert list(first.state_dict()) == ["step"] and not list(first.parameters())
-
-
-def test_penalties_of_heads_are_added() -> None:
-    head = L1Softmax(2, 3, l1=0.5)
-    loss = ELBOLoss(nn.Sequential(head), n_train=10)
-    scores, y = head(torch.randn(4, 2)), torch.zeros(4).long()
-    expected = F.cross_entropy(scores, y) + 0.5 * head.linear.weight.abs().sum()
-    torch.testing.assert_close(loss(scores, y), expected)
-    assert loss.penalty > 0.0 and loss.kl == 0.0
 
 
 def test_classes_are_on_the_last_axis_and_labels_may_be_probabilities() -> None:

@@ -19,6 +19,7 @@ pytest.importorskip("safetensors")
 
 import polars as pl
 
+from sdgm.description import describe
 from sdgm.export import to_json
 from sdgm.persistence import save
 from sdgm.persistence.container import packed
@@ -28,7 +29,6 @@ from sdgm.persistence.record import check_record
 from sdgm.report import report_html
 from sdgm.tables import fit_table, predict_table
 from sdgm.tables.model import TableModel
-from sdgm.words import describe
 from tests.persistence.mutations import VALUES, places, taken_apart
 
 Change = Callable[[dict[str, Any]], None]

@@ -33,7 +33,7 @@ def test_a_logarithmic_scale_holds_positive_values(numbers):
 def test_a_line_has_a_gap_where_a_value_is_missing():
     chart = Chart("title", "words", Scale(0.0, 3.0), Scale(0.0, 1.0))
     chart.line([0.0, 1.0, 2.0, 3.0], [0.0, math.nan, 0.5, 1.0], "main")
-    assert chart.marks[0].count("M") == 2
+    assert chart.marks[0].attributes["d"].count("M") == 2
 
 
 def test_a_chart_can_be_read_without_being_seen():

@@ -7,11 +7,11 @@ from sklearn.datasets import load_iris, load_wine, make_blobs
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier, SemiSupervisedSDGMClassifier
 from sdgm.core.model.state import State
 from sdgm.datasets import make_ripley
-from sdgm.report.soundness import SHAPES, is_sound
+from sdgm.report.arrays import ARRAYS, is_consistent
 from sdgm.report.states import (
     candidate_basis,
     component_identities,
-    state_model,
+    state_classifier,
     survivors_in_order,
 )
 from sdgm.report.story import MAX_ROWS, film, film_iterations
@@ -42,16 +42,16 @@ def story(fitted):
 
 def test_the_last_frame_is_the_classifier(fitted, story):
     basis = candidate_basis(fitted, X_RIPLEY, Y_RIPLEY)
-    last = state_model(fitted.history_[-1].state, basis, fitted)
-    P = last.class_proba(X_RIPLEY, 2)
+    last = state_classifier(fitted.history_[-1].state, basis, fitted)
+    P = last.predict_proba(X_RIPLEY)
     np.testing.assert_allclose(P, fitted.predict_proba(X_RIPLEY), rtol=0, atol=1e-12)
     predicted = fitted.classes_[story["rows/class"][-1]]
     assert np.array_equal(predicted, fitted.predict(X_RIPLEY))
 
 
 def test_a_story_is_small_sound_and_numeric(fitted, story):
-    assert set(story) <= set(SHAPES)
-    assert is_sound(story, fitted)
+    assert set(story) <= set(ARRAYS)
+    assert is_consistent(story, fitted)
     assert sum(array.nbytes for array in story.values()) < 1_000_000
     assert all(array.dtype.kind in "iuf" for array in story.values())
 
@@ -118,6 +118,19 @@ def test_a_budget_ends_the_film():
     story = film(model.fit(X_RIPLEY, Y_RIPLEY), X_RIPLEY, Y_RIPLEY)
     assert np.isfinite(story["alpha"][-1]).sum() == model.n_active_weights_ <= 4
     assert np.array_equal(story["rows/class"][-1], model.predict(X_RIPLEY))
+
+
+@pytest.mark.parametrize("kind", [SDGMClassifier, KernelSDGMClassifier])
+def test_a_film_can_end_without_weights(kind):
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 2, axis=0)
+    y = np.tile([0, 1], 20)  # every row has both labels
+    model = kind(1, record_states=True, random_state=0).fit(X, y)
+    assert model.n_active_weights_ == 0
+    story = film(model, X, y)
+    assert is_consistent(story, model)
+    assert len(story["iteration"]) == model.n_iter_
+    assert not np.isfinite(story["alpha"][-1]).any()
+    assert np.array_equal(story["rows/class"][-1], model.predict(X))
 
 
 def test_rows_without_a_label_are_left_out():
@@ -234,6 +247,6 @@ def filmed():
 )
 def test_a_story_that_does_not_fit_together_is_not_told(filmed, change):
     model, story = filmed
-    assert is_sound(story, model)
+    assert is_consistent(story, model)
     changed = {name: array for name, array in (story | change).items() if array is not None}
-    assert not is_sound(changed, model)
+    assert not is_consistent(changed, model)

@@ -6,11 +6,8 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm.tables import Category, Number, TableError
 from sdgm.tables.columns import ColumnNote, chosen_columns

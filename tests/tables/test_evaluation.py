@@ -14,10 +14,9 @@ pytest.importorskip("polars")
 import polars as pl
 
 from sdgm.metrics import brier_score, expected_calibration_error
-from sdgm.tables import TableError, TableModel, evaluate_table
+from sdgm.tables import TableError, TableModel, evaluate_classifier, evaluate_table
 from sdgm.tables.evaluation import KEPT_ROWS, cell, scores
-from sdgm.tables.reading import read_table
-from tests.tables.ugly import write_ugly
+from tests.tables.ugly import read_table, write_ugly
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def test_measures_are_those_of_scikit_learn(ugly_model: TableModel, labelled: Pa
     result = evaluate_table(ugly_model, labelled)
     frame = read_table(labelled)[0].drop_nulls("kind")
     y, P = frame["kind"].to_numpy(), ugly_model.predict_proba(frame)
-    classes = ugly_model.classes
+    classes = ugly_model.classes_
     assert result.rows == len(y) and result.unlabelled == 90 - len(y)
     assert result.error == pytest.approx(np.mean(ugly_model.predict(frame) != y))
     assert result.log_loss == pytest.approx(log_loss(y, P, labels=classes))
@@ -60,6 +59,25 @@ def test_shown_rows_are_the_least_sure_and_the_most_wrong(
 def test_one_certain_mistake_is_not_an_infinite_loss() -> None:
     found = scores(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
     assert found["error"] == 0.5 and 10.0 < found["log_loss"] < 40.0
+
+
+class Certain:
+    """A classifier that is certain of class 0, and wrong in the second of three rows."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return np.tile([1.0, 0.0], (len(X), 1))
+
+
+def test_arrays_are_measured_like_tables() -> None:
+    X, y = np.array([[0.25], [1e-9], [3.0]]), np.array([0, 1, 0])
+    result = evaluate_classifier(Certain(), X, y)
+    P = Certain().predict_proba(X)
+    assert result.log_loss == pytest.approx(log_loss(y, P))
+    assert result.log_loss == scores(P, y)["log_loss"]
+    assert [row["row"] for row in result.surprising] == [2]  # counted from one
+    assert result.surprising[0]["values"] == {"x1": "1e-09"}
 
 
 def test_values_are_shown_as_one_would_write_them() -> None:

@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("polars")
-
 import polars as pl
+import pytest
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.tables import (
@@ -43,7 +40,7 @@ def test_a_table_nobody_prepared_becomes_a_model(ugly: Path, ugly_model: TableMo
     model = ugly_model
     assert [type(column) for column in model.inputs] == [Number, Category, Number, Number]
     assert [column.name for column in model.inputs] == [HEADER[i] for i in (0, 1, 2, 8)]
-    assert sorted(model.classes) == sorted(CLASSES)
+    assert sorted(model.classes_) == sorted(CLASSES)
     assert tuple(model.classifier.feature_names_in_) == feature_names(model.inputs)
     kinds = {column["name"]: column["kind"] for column in model.record["source"]["columns"]}
     assert [kinds[name] for name in ("notes", "constant", "when")] == ["left out"] * 3
@@ -137,10 +134,10 @@ def test_progress_tells_the_form_and_its_iterations() -> None:
 def test_labels_keep_their_type(tmp_path: Path) -> None:
     frame = two_kinds().with_columns(y=(pl.col("y") == "b"))
     model = fit_table(frame, "y", form="primal", components=1, test_size=0)
-    assert model.classes.dtype == bool
+    assert model.classes_.dtype == bool
     frame.with_columns(pl.col("y").cast(pl.Int64) * 7).write_csv(tmp_path / "t.csv")
     model = fit_table(tmp_path / "t.csv", "y", form="primal", components=1)
-    assert model.classes.tolist() == [0, 7] and model.classes.dtype == np.int64
+    assert model.classes_.tolist() == [0, 7] and model.classes_.dtype == np.int64
     assert model.record["source"]["class_counts"] == [[0, 30], [7, 30]]
 
 
@@ -148,7 +145,7 @@ def test_a_class_of_one_row_is_learned_from_with_a_warning() -> None:
     frame = two_kinds(40)
     frame = pl.concat([frame, pl.DataFrame({"x": [9.0], "z": [0.0], "y": ["rare"]})])
     model = fit_table(frame, "y", form="primal", components=1)
-    assert model.classes.tolist() == ["a", "b", "rare"]
+    assert model.classes_.tolist() == ["a", "b", "rare"]
     assert "Class 'rare' has only 1 row to learn from." in model.record["warnings"]
     assert any("The test has only 10 rows" in each for each in model.record["warnings"])
 
@@ -206,7 +203,7 @@ def test_leads_over_simple_models_have_the_standard_error_of_pairs() -> None:
         ({"id_column": "y"}, "both target and id"),
         ({"components": "many"}, "components must be auto or a positive integer, got 'many'"),
         ({"components": 31}, "components must be at most 22, the rows .* got 31"),
-        ({"test_size": 0.999}, "next to nothing to learn from: 2 rows"),
+        ({"test_size": 0.999}, "Too little training data: 2 rows"),
         ({"components": 0}, "components must be"),
         ({"missing": "ignore"}, "missing must be"),
         ({"form": "linear"}, "form must be one of"),

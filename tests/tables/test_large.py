@@ -8,13 +8,10 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("polars")
-
-import polars as pl
 
 from sdgm import SDGMClassifier
 from sdgm.tables import FileRows, TableError, open_rows
@@ -206,8 +203,8 @@ def test_files_that_cannot_be_used_give_one_sentence(tmp_path: Path) -> None:
         open_rows(tmp_path / "none.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 or not")
     (tmp_path / "bad.arrow").write_bytes(b"")
-    for name, kind in (("bad.parquet", "Parquet"), ("bad.arrow", "Arrow IPC")):
-        with pytest.raises(TableError, match=f"{name} is no {kind} file, or is damaged"):
+    for name, kind in (("bad.parquet", "a Parquet"), ("bad.arrow", "an Arrow IPC")):
+        with pytest.raises(TableError, match=f"{name} is not {kind} file, or is damaged"):
             open_rows(tmp_path / name)
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match=r"has no files that end in .parquet"):

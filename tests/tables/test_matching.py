@@ -6,13 +6,10 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("polars")
-
-import polars as pl
 
 from sdgm.tables import Category, Number, TableError
 from sdgm.tables.matching import encoded, one_hot, typed
@@ -66,6 +63,11 @@ FINE: dict[str, Any] = {"age": [1.0, 2.0], "colour": ["red", "blue"], "size": [1
 def test_mistyped_columns_give_one_sentence(change: dict[str, Any], said: str) -> None:
     with pytest.raises(TableError, match=said):
         features(FINE | change)
+
+
+def test_missing_values_that_training_did_not_see_are_named_by_their_row_from_one() -> None:
+    with pytest.raises(ValueError, match="has 1 missing values, the first in row 2, but had none"):
+        Number("age").encoded(np.array([1.0, np.nan, 3.0]))
 
 
 def test_rows_are_counted_from_the_start_of_the_file() -> None:

@@ -9,18 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("polars")
-
 import sdgm.tables
 from sdgm.tables import TableModel
-from sdgm.tables.reading import read_table
+from tests.tables.ugly import read_table
 
 
 def test_predictions_are_those_of_the_classifier(ugly_model: TableModel, ugly: Path) -> None:
     frame, _ = read_table(ugly)
     P = ugly_model.predict_proba(frame)
     assert P.shape == (120, 3) and np.allclose(P.sum(axis=1), 1.0)
-    assert np.array_equal(ugly_model.predict(frame), ugly_model.classes[P.argmax(axis=1)])
+    assert np.array_equal(ugly_model.predict(frame), ugly_model.classes_[P.argmax(axis=1)])
     assert ugly_model.predict_std(frame).shape == (120, 3)
     assert np.array_equal(ugly_model.predict_proba(frame[5:9]), P[5:9])
 

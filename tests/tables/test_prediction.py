@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-pytest.importorskip("polars")
-
-import polars as pl
-
 from sdgm.tables import TableError, TableModel, delimited, fit_table, predict_table, reading
-from sdgm.tables.reading import read_table
-from tests.tables.ugly import write_ugly
+from tests.tables.ugly import read_table, write_ugly
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +38,7 @@ def test_rows_keep_order_and_id_in_blocks_of_any_size(
         progress=lambda rows, n_bytes: told.append((rows, n_bytes)),
     )
     out, frame = read(tmp_path / "out.csv"), read_table(new)[0]
-    classes = ugly_model.classes
+    classes = ugly_model.classes_
     assert out.columns == [
         "id",
         "predicted_kind",
@@ -169,7 +165,7 @@ def test_a_table_is_not_written_over_by_its_predictions(
     (tmp_path / "soft.csv").symlink_to(table)
     (tmp_path / "hard.csv").hardlink_to(table)
     for name in ("new.csv", "soft.csv", "hard.csv"):
-        with pytest.raises(TableError, match=f"{name}' is what is read, and would be lost"):
+        with pytest.raises(TableError, match=f"{name}' would overwrite the input file"):
             predict_table(ugly_model, table, tmp_path / name)
     assert table.read_bytes() == new.read_bytes()
 

@@ -10,14 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-pytest.importorskip("polars")
-
-import polars as pl
-
 from sdgm.tables import TableError, reading
-from sdgm.tables.reading import opened, read_table
+from sdgm.tables.reading import open_table
+from tests.tables.ugly import read_table
 
 FRAME = pl.DataFrame({"a": [1.5, 2.5, 3.5], "b": ["x", None, "z"]})
 
@@ -39,7 +37,7 @@ def test_parquet_files_and_frames_keep_their_types(
     assert read_table(tmp_path / "t.parquet")[0].equals(FRAME)
     assert read_table(FRAME)[0].equals(FRAME)
     for source in (FRAME, tmp_path / "t.parquet"):
-        with opened(source) as table:
+        with open_table(source) as table:
             chunks = list(table.chunks(["b", "a"]))
         assert [len(chunk) for chunk in chunks] == [2, 1]
         assert chunks[0].columns == ["b", "a"]
@@ -48,7 +46,7 @@ def test_parquet_files_and_frames_keep_their_types(
 def test_names_that_polars_takes_for_patterns_are_names_in_parquet_too(tmp_path: Path) -> None:
     frame = pl.DataFrame({"^a.*$": [1], "*": [2], "ab": [3]})
     frame.write_parquet(tmp_path / "[t].parquet")
-    with opened(tmp_path / "[t].parquet") as table:
+    with open_table(tmp_path / "[t].parquet") as table:
         assert [chunk.rows() for chunk in table.chunks(["*", "^a.*$"])] == [[(2, 1)]]
 
 
@@ -68,7 +66,7 @@ def test_standard_input_is_csv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_columns_of_decimal_commas_become_numbers_but_texts_stay(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b;c\n1,5;1,5;7,0\n2;x;8,0\n")
-    frame, _ = read_table(tmp_path / "t.csv", keep=["c"])
+    frame, _ = read_table(tmp_path / "t.csv", keep=("c",))
     assert frame.rows() == [("1.5", "1,5", "7,0"), ("2", "x", "8,0")]
 
 
@@ -81,10 +79,10 @@ def test_what_cannot_be_read_gives_one_sentence(tmp_path: Path) -> None:
     for name, content, said in [
         ("t.xlsx", b"", "ends in none of .csv"),
         ("t", b"", "ends in none of .csv"),
-        ("t.parquet", b"no", "no Parquet file"),
-        ("t.npz", b"no", "no .npz file"),
-        ("t.csv.gz", b"a,b\n1,2\n", "no gzip file"),
-        ("u.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "no gzip file, or is damaged"),
+        ("t.parquet", b"no", "not a Parquet file"),
+        ("t.npz", b"no", "not an .npz file"),
+        ("t.csv.gz", b"a,b\n1,2\n", "not a gzip file"),
+        ("u.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9], "not a gzip file, or is damaged"),
     ]:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(TableError, match=said):

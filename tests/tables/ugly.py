@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from sdgm.tables.reading import whole_table
 
 CLASSES = ("ja", "nein, nie", "<b>x</b>")
 HEADER = (
@@ -19,6 +22,11 @@ HEADER = (
     "kind",
     'odd "one"',
 )
+
+
+def read_table(source: Any, keep: tuple[str, ...] = ()) -> tuple[Any, str]:
+    """A whole table as a polars frame, and its name."""
+    return whole_table(source, keep)[:2]
 
 
 def write_ugly(path: Path, n_rows: int = 120, seed: int = 0, *, labels: bool = True) -> Path:

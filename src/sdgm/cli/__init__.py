@@ -9,27 +9,18 @@ from sdgm.cli import interrupts
 
 def main() -> None:
     """Run the command with the arguments of the process, and exit."""
-    interrupts.watch()
-    try:
-        _run()
-    finally:
-        interrupts.unwatch()
+    with interrupts.remembered():
+        try:
+            from sdgm.cli.app import app
 
-
-def _run() -> None:
-    try:
-        from sdgm.cli.app import app
-
-        interrupts.check()
-    except BaseException as error:
-        if interrupts.seen():  # whatever an import made of it
-            raise SystemExit(interrupts.INTERRUPTED) from None
-        name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
-        if name.split(".")[0] not in ("typer", "rich"):
-            raise
-        print(
-            f'The sdgm command needs {name}, which is not installed: pip install "sdgm[cli]"',
-            file=sys.stderr,
-        )
-        raise SystemExit(1) from None
-    app()
+            interrupts.check()
+        except BaseException as error:
+            if interrupts.seen():  # whatever an import made of it
+                raise SystemExit(interrupts.INTERRUPTED) from None
+            name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+            if name.split(".")[0] not in ("typer", "rich"):
+                raise
+            problem = f'needs {name}, which is not installed: pip install "sdgm[cli]"'
+            print(f"The sdgm command {problem}", file=sys.stderr)
+            raise SystemExit(1) from None
+        app()

@@ -9,7 +9,6 @@ import typer
 
 from sdgm import __version__
 from sdgm.cli.console import console
-from sdgm.cli.data import data
 from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
 from sdgm.cli.export import export
@@ -18,7 +17,6 @@ from sdgm.cli.help import Commands
 from sdgm.cli.inspect import inspect
 from sdgm.cli.predict import predict
 from sdgm.cli.report import report
-from sdgm.cli.reproduce import reproduce
 
 app = Commands(
     no_args_is_help=True,
@@ -54,49 +52,33 @@ def sdgm(
             stream.reconfigure(errors="backslashreplace")
 
 
-def examples(*commands: str) -> str:
-    """Lines below the help of a command."""
-    return "Examples:\n\n" + "\n\n".join(f"[bold]{command}[/bold]" for command in commands)
-
-
-app.command(
-    epilog=examples(
+EXAMPLES = {
+    fit: (
         "sdgm fit data.csv --target label -o model.sdgm",
         "sdgm fit people.parquet --target risk --id name --form primal --components 2",
         "zcat rows.csv.gz | sdgm fit - --target label --test-size 0 --json",
-    )
-)(fit)
-app.command(
-    epilog=examples(
+    ),
+    predict: (
         "sdgm predict model.sdgm new.csv -o out.csv",
         "sdgm predict model.sdgm new.parquet -o out.parquet --proba --std",
         "sdgm predict model.sdgm - < new.csv | head",
-    )
-)(predict)
-app.command(
-    epilog=examples(
-        "sdgm evaluate model.sdgm labelled.csv", "sdgm evaluate model.sdgm labelled.csv --json"
-    )
-)(evaluate)
-app.command(epilog=examples("sdgm inspect model.sdgm --all", "sdgm inspect model.sdgm --json"))(
-    inspect
-)
-app.command(
-    epilog=examples(
+    ),
+    evaluate: (
+        "sdgm evaluate model.sdgm labelled.csv",
+        "sdgm evaluate model.sdgm labelled.csv --json",
+    ),
+    inspect: ("sdgm inspect model.sdgm --all", "sdgm inspect model.sdgm --json"),
+    report: (
         "sdgm report model.sdgm -o report.html",
         "sdgm report model.sdgm --data labelled.csv -o report.html",
-    )
-)(report)
-app.command(
-    epilog=examples(
+    ),
+    export: (
         "sdgm export model.sdgm --to c -o model.h --precision float",
         "sdgm export model.sdgm --to onnx",
         "sdgm export model.sdgm --to json -o card.json",
-    )
-)(export)
-app.command(
-    epilog="Examples:  [bold]sdgm demo[/bold]   "
-    "[bold]sdgm demo --preset fast --seed 1 --output boundary.svg[/bold]"
-)(demo)
-app.add_typer(data, name="data")
-app.add_typer(reproduce, name="reproduce")
+    ),
+    demo: ("sdgm demo", "sdgm demo --preset fast --seed 1 --output boundary.svg"),
+}
+for command, lines in EXAMPLES.items():
+    epilog = "\n\n".join(["Examples:", *(f"[bold]{line}[/bold]" for line in lines)])
+    app.command(epilog=epilog)(command)

@@ -1,4 +1,4 @@
-"""Where commands print, and how they fail."""
+"""What commands share: where they print, how they fail, the model files they load."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, ProgressColumn
 from rich.text import Text
 
 from sdgm.cli import interrupts
-from sdgm.phrases import shown
+from sdgm.text import shown
 
 console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)
 
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
 
 @contextmanager
 def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Turn what a user can do something about into one sentence and exit code 1.
+    """Turn errors about values, files and missing packages into one sentence and exit code 1.
 
-    The library's errors about values, files and missing packages are sentences already; those of
-    the operating system become one. An interrupt is one line and exit code 130.
+    An interrupt is one line and exit code 130.
 
     Parameters
     ----------
     writes : path, optional
-        The one file that the command writes, "-" for standard output.
+        The file that the command writes, "-" for standard output.
     """
     before = state_of(writes)
     try:
@@ -42,7 +46,7 @@ def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[No
         if interrupts.seen() or isinstance(error, KeyboardInterrupt):
             say(interrupted(writes, before))
             raise typer.Exit(interrupts.INTERRUPTED) from None
-        if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        if isinstance(error, BrokenPipeError):  # the reader of the output has stopped
             abandon_output()
             raise typer.Exit(1) from None
         if not isinstance(error, OSError | ValueError | ImportError | MemoryError):
@@ -55,17 +59,34 @@ def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[No
 
 
 def say(line: str) -> None:
-    """A line beside the output."""
+    """Print a line to standard error."""
     error_console.print(line, markup=False, soft_wrap=True)
 
 
+def note(message: str) -> None:
+    """Print a remark to standard error, so that it does not get into a pipe."""
+    error_console.print(Text.assemble(("Note: ", "bold yellow"), message), soft_wrap=True)
+
+
+def print_written(path: str | os.PathLike[str]) -> None:
+    """Say which file was written."""
+    n_bytes = size(os.stat(path).st_size)
+    console.print(f"Wrote [bold]{escape(str(path))}[/bold], {n_bytes}.", soft_wrap=True)
+
+
+def progress_bars(*columns: ProgressColumn) -> Progress:
+    """Progress on standard error, if that is a terminal."""
+    is_hidden = not error_console.is_terminal
+    return Progress(*columns, console=error_console, transient=True, disable=is_hidden)
+
+
 def abandon_output() -> None:
-    """Write no more to standard output, not even what is still held back."""
+    """Write no more to standard output, not even what is buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def sentence(error: BaseException, writes: str | os.PathLike[str] | None) -> str:
-    """What went wrong, in the words of the command line."""
+    """The message of an error, with the option instead of the argument."""
     setting, problem = getattr(error, "setting", None), getattr(error, "problem", None)
     if setting is not None:
         return f"--{setting.replace('_', '-')} {problem}"
@@ -80,7 +101,7 @@ def sentence(error: BaseException, writes: str | os.PathLike[str] | None) -> str
 
 
 def state_of(path: str | os.PathLike[str] | None) -> tuple[int, ...] | None:
-    """What changes when a file is written."""
+    """Inode, time and size of a file, which change when it is written."""
     try:
         found = os.stat(path or "-")
     except OSError:
@@ -89,7 +110,7 @@ def state_of(path: str | os.PathLike[str] | None) -> tuple[int, ...] | None:
 
 
 def interrupted(writes: str | os.PathLike[str] | None, before: tuple[int, ...] | None) -> str:
-    """What there is to know after an interrupt."""
+    """The line after an interrupt: what was written."""
     if writes is None:
         return "Interrupted."
     if str(writes) == "-":
@@ -97,11 +118,6 @@ def interrupted(writes: str | os.PathLike[str] | None, before: tuple[int, ...] |
     if state_of(writes) == before:
         return "Interrupted; nothing was written."
     return f"Interrupted; {shown(writes, 200)} was written."
-
-
-def note(message: str) -> None:
-    """A remark beside the output, so that it does not get into a pipe."""
-    error_console.print(Text.assemble(("Note: ", "bold yellow"), message), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -115,7 +131,27 @@ def arrow() -> str:
 
 
 def size(n_bytes: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with a unit."""
     if n_bytes < 1000:
         return f"{n_bytes} bytes"
     return f"{n_bytes / 1e3:.1f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def load_model(path: Path) -> Any:
+    """The model of a file."""
+    from sdgm.persistence import load
+
+    return load(path)
+
+
+def load_table_model(path: Path) -> Any:
+    """The model of a file, refused if it does not read tables."""
+    from sdgm.tables.model import TableModel
+
+    model = load_model(path)
+    if not isinstance(model, TableModel):
+        raise ValueError(
+            f"{shown(path, 200)} holds a {type(model).__name__} without the columns of a table; "
+            "use a model of sdgm fit."
+        )
+    return model

@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.markup import escape
 from rich.table import Table
-from sklearn.exceptions import ConvergenceWarning
 
 from sdgm.cli.console import arrow, console, friendly_errors
 from sdgm.core.inference.presets import Preset
-from sdgm.datasets import Dataset, data_folder
-from sdgm.experiments.demo import DemoResult, Outcome, run_demo
+
+if TYPE_CHECKING:
+    from sdgm.datasets import Dataset
+    from sdgm.demo import DemoResult, Outcome
 
 
 def demo(
@@ -40,6 +41,10 @@ def demo(
 
     Needs no data file: where the published rows are not found, new ones are drawn.
     """
+    from sklearn.exceptions import ConvergenceWarning
+
+    from sdgm.demo import run_demo
+
     can_draw = find_spec("matplotlib") is not None
     with friendly_errors(), warnings.catch_warnings(), console.status("Learning"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says so
@@ -62,6 +67,8 @@ def demo(
 
 def data_line(data: Dataset) -> str:
     """Which rows were used."""
+    from sdgm.datasets import data_folder
+
     train, test = data.splits[0]
     folder = escape(str(data_folder()))
     if data.generated:
@@ -73,33 +80,32 @@ def data_line(data: Dataset) -> str:
 
 def results_table(result: DemoResult) -> Table:
     """The paper's numbers, ours, and the best possible."""
+    from sdgm.demo import PUBLISHED
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
-    for name in "error\n%", "log\nloss", "weights", "components\nby class":
+    names = "error\n%", "log\nloss", "weights", "components\nby class", "relevance\nvectors"
+    for name in (*names, "time\ns"):
         table.add_column(name, justify="right")
-    table.add_column("relevance\nvectors", justify="right")
-    table.add_column("time\ns", justify="right")
-    table.add_row("paper, Table 1", *cells(result.published), style="dim")
+    table.add_row("paper, Table 1", *cells(PUBLISHED), style="dim")
     for preset, outcome in result.outcomes.items():
         late = "" if result.models[preset].converged_ else " (not converged)"
         table.add_row(f"sdgm, preset {preset}{late}", *cells(outcome))
-    best = f"{100.0 * result.bayes_error:.1f}", f"{result.bayes_log_loss:.3f}"
-    table.add_row("Bayes' rule", *best, *"----", style="dim")
+    table.add_row("Bayes' rule", *cells(result.bayes), style="dim")
     return table
 
 
 def cells(outcome: Outcome) -> list[str]:
     """The numbers of a row of the table."""
+    from sdgm.demo import changes
 
     def number(value: float | None, digits: int) -> str:
         return "-" if value is None else f"{value:.{digits}f}"
 
-    before, after = ("+".join(map(str, counts)) for counts in outcome.components)
     return [
         number(100.0 * outcome.error, 1),
         number(outcome.log_loss, 3),
-        f"{outcome.weights[0]} {arrow()} {outcome.weights[1]}",
-        f"{before} {arrow()} {after}",
+        *changes(outcome, arrow()),
         number(outcome.relevance_vectors, 0),
         number(outcome.seconds, 2),
     ]

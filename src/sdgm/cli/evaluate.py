@@ -7,11 +7,17 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from sdgm.cli.console import console, friendly_errors, note, print_json
-from sdgm.cli.models import load_table_model
-from sdgm.cli.predict import ModelFile
+from sdgm.cli.console import (
+    AsJson,
+    ModelFile,
+    console,
+    friendly_errors,
+    load_table_model,
+    note,
+    print_json,
+)
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
-from sdgm.phrases import counted, shown
+from sdgm.text import counted, shown
 
 SHOWN_ROWS = 5
 
@@ -21,7 +27,7 @@ def evaluate(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="Table with labels: .csv, .tsv, ..., - for CSV.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a model on a table with labels: error, log loss, Brier score, calibration."""
     with friendly_errors():
@@ -53,10 +59,8 @@ def evaluate(
 
 
 def rows_table(rows: list[dict[str, Any]]) -> Any:
-    """Rows that the model was wrong about, and how sure it was."""
-    table = plain_table("row", "label", "predicted", "P(label)", "P(predicted)")
-    for i, justify in enumerate(("right", "left", "left")):
-        table.columns[i].justify = justify  # type: ignore[assignment]
+    """Rows that the model was wrong about, with their probabilities."""
+    table = plain_table("row", "label", "predicted", "P(label)", "P(predicted)", left=(1, 2))
     for row in rows:
         table.add_row(
             f"{row['row']:,}",

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from sdgm.cli.console import console, friendly_errors, size
-from sdgm.cli.models import load_model
-from sdgm.cli.predict import ModelFile
+from sdgm.cli.console import ModelFile, console, friendly_errors, load_model, print_written
 
 
 class Language(StrEnum):
-    """What a model can be written as."""
+    """Language or format of the file."""
 
     C = "c"
     ONNX = "onnx"
@@ -87,16 +84,14 @@ def export(
             from sdgm.export.card import to_json
 
             to_json(loaded, path=path)
-        n_bytes = size(path.stat().st_size)
-        where = escape(str(path))
-        console.print(f"Wrote [bold]{where}[/bold], {n_bytes}.", soft_wrap=True)
+        print_written(path)
         if remark:
             console.print(remark + ".", style="dim", soft_wrap=True)
 
 
 @contextmanager
 def options_named() -> Iterator[None]:
-    """Name the options where an error names the arguments of the library."""
+    """Errors with the names of options instead of arguments."""
     try:
         yield
     except ValueError as error:
@@ -105,7 +100,7 @@ def options_named() -> Iterator[None]:
 
 
 def check_options(to: Language, precision: Precision | None, name: str | None) -> None:
-    """Refuse options that mean nothing for what is written."""
+    """Refuse options that do not apply to the language."""
     if name is not None and to is not Language.C:
         raise ValueError(f"--name is for --to c; leave it out for --to {to}.")
     if precision is not None and to is Language.JSON:

@@ -9,29 +9,27 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from sdgm.cli import interrupts
 from sdgm.cli.console import (
+    AsJson,
     arrow,
     console,
-    error_console,
     friendly_errors,
     note,
     print_json,
+    progress_bars,
     size,
 )
 from sdgm.cli.tables import plain_table, scores_table
-from sdgm.phrases import counted, shown
-from sdgm.tables.forms import Form
+from sdgm.tables.settings import Form
+from sdgm.text import counted, shown
 
-# classes and columns that are listed one by one
-MAX_CLASSES = 12
-MAX_COLUMNS = 40
-BAR = 20
-# standard errors by which a model leads that is surely the better one
-SURE = 2.0
+MAX_CLASSES, MAX_COLUMNS = 12, 40  # that are listed
+BAR = 20  # characters
+SURE = 2.0  # standard errors by which the better model leads
 
 
 def fit(
@@ -46,7 +44,7 @@ def fit(
     ] = Path("model.sdgm"),
     id_column: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column that names the rows; no input."),
+        typer.Option("--id", metavar="COLUMN", help="Row ID; not used as a feature."),
     ] = None,
     form: Annotated[
         Form, typer.Option(help="Quadratic features, kernels at rows, or the better of both.")
@@ -65,15 +63,15 @@ def fit(
         bool, typer.Option("--refit", help="Learn again from all rows after the test.")
     ] = False,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**31, metavar="N", help="Of the split and of learning.")
+        int, typer.Option(min=0, max=2**31, metavar="N", help="Random seed for split and fit.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Learn to predict a column of a table, test it on rows held out, save the model.
 
     Numbers are used as they are and names one-hot encoded.
 
-    Missing numbers become the median, and a further feature says so;
+    Missing numbers become the median, with an indicator feature;
     missing names are a level of their own.
 
     Empty cells are missing, and so are NA, N/A, NaN, null and ?;
@@ -108,17 +106,14 @@ def fit(
 
 @contextmanager
 def learning_shown() -> Iterator[Any]:
-    """A line that says which form learns, and for how long."""
+    """A line with the form that is being learned, its iterations and the time."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         TextColumn("[dim]{task.fields[iterations]}[/dim]"),
         TimeElapsedColumn(),
     )
-    shown_at_all = error_console.is_terminal
-    with Progress(
-        *columns, console=error_console, transient=True, disable=not shown_at_all
-    ) as bars:
+    with progress_bars(*columns) as bars:
         task = bars.add_task("Reading", total=None, iterations="")
 
         def tell(form: str, n_iterations: int) -> None:
@@ -130,45 +125,43 @@ def learning_shown() -> Iterator[Any]:
 
 
 def show(model: Any, output: Path, n_bytes: int) -> None:
-    """What was learned, from what, and how well."""
+    """Print what was learned, from what, and how well."""
     record = model.record
-    console.print()
-    console.print(table_line(model))
-    console.print()
-    console.print(classes_table(record))
-    console.print()
-    console.print(columns_table(record["source"]["columns"], model))
-    console.print()
-    console.print(model_lines(model))
+    parts = [
+        table_line(model),
+        classes_table(record["source"]["class_counts"]),
+        columns_table(record["source"]["columns"], model.id_column),
+        model_lines(model),
+    ]
+    for part in parts:
+        console.print()
+        console.print(part)
     console.print()
     if "held_out" in record:
         held_out = record["held_out"]
         console.print(Text(f"On {held_out['rows']:,} rows held out", style="bold"))
-        name = f"sdgm, {record['form']} form"
-        console.print(scores_table(held_out, record["baselines"], name))
+        console.print(scores_table(held_out, record["baselines"], f"sdgm, {record['form']} form"))
         console.print(Text(verdict(held_out, record["baselines"]), style="dim"))
         console.print()
     for sentence in record["warnings"]:
         note(sentence)
-    which = "the model that was tested"
-    if record["refit"] or "held_out" not in record:
-        which = "the model learned from all rows"
+    is_tested = "held_out" in record and not record["refit"]
+    which = "the model that was tested" if is_tested else "the model learned from all rows"
     where = escape(str(output))
     console.print(f"Saved [bold]{where}[/bold] ({size(n_bytes)}), {which}.", soft_wrap=True)
-    for i, command in enumerate(
-        (f"predict {where} NEW.csv -o out.csv", f"inspect {where}", f"report {where}")
-    ):
-        console.print(f"{'Next:' if i == 0 else '':6}sdgm {command}", style="dim", soft_wrap=True)
+    commands = f"predict {where} NEW.csv -o out.csv", f"inspect {where}", f"report {where}"
+    for start, command in zip(("Next:", "", ""), commands, strict=True):
+        console.print(f"{start:6}sdgm {command}", style="dim", soft_wrap=True)
 
 
 def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
-    """Whether the model is worth having."""
+    """Whether the model is better than the baselines."""
     for baseline in baselines:
         if held_out["log_loss"] >= baseline["log_loss"]:
             return f"No better here than {baseline['name']}, going by the log loss."
     best = min(baselines, key=lambda baseline: baseline["log_loss"])
     percent = 100 * (1 - held_out["log_loss"] / best["log_loss"])
-    below = f"Log loss {percent:.0f} % below that of {best['name']}"
+    below = f"Log loss {percent:.0f}% below {best['name']}"
     error = best["lead_error"]
     if error is not None and best["lead"] >= SURE * error:
         return f"{below}."
@@ -177,27 +170,26 @@ def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
 
 
 def table_line(model: Any) -> Text:
-    """Which table, how long, and what is predicted."""
+    """The table, its size and the target."""
     source = model.record["source"]
+    n_columns = len(source["columns"]) + 1 + bool(model.id_column)
     return Text.assemble(
         (shown(source["name"]), "bold"),
-        f"  {source['rows']:,} rows, {len(source['columns']) + 1 + bool(model.id_column)} columns"
-        f"; target ",
+        f"  {source['rows']:,} rows, {n_columns} columns; target ",
         (shown(model.target), "bold"),
         f" with {len(source['class_counts'])} classes",
     )
 
 
-def classes_table(record: dict[str, Any]) -> Any:
-    """How many rows each class has, with a bar."""
-    counts = sorted(record["source"]["class_counts"], key=lambda pair: -pair[1])
+def classes_table(counts: list[list[Any]]) -> Any:
+    """Rows of each class, with a bar."""
+    counts = sorted(counts, key=lambda pair: -pair[1])
     total = sum(count for _, count in counts)
     block = "#" if console.options.ascii_only else "█"
-    table = plain_table("class", "rows", "share", "")
-    table.columns[3].justify = "left"
+    table = plain_table("class", "rows", "share", "", left=(0, 3))
     for label, count in counts[:MAX_CLASSES]:
         bar = block * max(1, round(BAR * count / counts[0][1]))
-        share = f"{100 * count / total:.1f} %"
+        share = f"{count / total:.1%}"
         table.add_row(Text(shown(label)), f"{count:,}", share, Text(bar, style="cyan"))
     if len(counts) > MAX_CLASSES:
         rest = sum(count for _, count in counts[MAX_CLASSES:])
@@ -205,57 +197,51 @@ def classes_table(record: dict[str, Any]) -> Any:
     return table
 
 
-def columns_table(columns: list[dict[str, Any]], model: Any) -> Any:
+def columns_table(columns: list[dict[str, Any]], id_column: str | None) -> Any:
     """What became of the columns; those that are used first."""
     ordered = sorted(columns, key=lambda column: column["kind"] == "left out")
-    table = plain_table("column", "used as", "missing", "remark")
-    table.columns[1].justify = table.columns[3].justify = "left"
+    table = plain_table("column", "used as", "missing", "remark", left=(0, 1, 3))
     for column in ordered[:MAX_COLUMNS]:
-        is_out = column["kind"] == "left out"
-        kind = column["kind"]
-        if column["levels"]:
-            kind += f", {column['levels']} levels"
-        missing = f"{column['missing']:,}" if column["missing"] else ""
+        levels = f", {column['levels']} levels" if column["levels"] else ""
         table.add_row(
             Text(shown(column["name"])),
-            kind,
-            missing,
+            column["kind"] + levels,
+            f"{column['missing']:,}" if column["missing"] else "",
             Text(shown(column["reason"], 80) if column["reason"] else ""),
-            style="dim" if is_out else "",
+            style="dim" if column["kind"] == "left out" else "",
         )
     if len(ordered) > MAX_COLUMNS:
         table.add_row(f"{len(ordered) - MAX_COLUMNS} more", "", "", "", style="dim")
-    if model.id_column:
-        table.add_row(Text(shown(model.id_column)), "id", "", "kept in predictions", style="dim")
+    if id_column:
+        table.add_row(Text(shown(id_column)), "id", "", "kept in predictions", style="dim")
     return table
 
 
-def model_lines(model: Any) -> Text:
+def model_lines(model: Any) -> Any:
     """Form, sizes before and after, time."""
     record = model.record
     weights, components = record["weights"], record["components"]
     before, after = (sum(components[key]) for key in ("initial", "final"))
-    per_class = ", ".join(
-        f"{shown(label, 20)}: {n}"
-        for label, n in list(zip(model.classes, components["final"], strict=True))[:MAX_CLASSES]
-    )
+    by_class = list(zip(model.classes_, components["final"], strict=True))[:MAX_CLASSES]
+    per_class = ", ".join(f"{shown(label, 20)}: {n}" for label, n in by_class)
     chosen = ", ".join(f"{name} {value}" for name, value in chosen_words(record["chosen"]).items())
     vectors = getattr(model.classifier, "relevance_vectors_", None)
-    lines = [
-        ("Form", record["form"] + (f" (chosen: {chosen})" if chosen else "")),
-        ("Weights", f"{weights['initial']:,} {arrow()} {weights['final']:,}"),
-        ("Components", f"{before} {arrow()} {after} ({per_class})"),
-        ("Time", f"{record['seconds']:.1f} s"),
-    ]
-    if vectors is not None:
-        lines.insert(2, ("Rows kept", f"{len(vectors)} relevance vectors"))
+    lines = {
+        "Form": record["form"] + (f" (chosen: {chosen})" if chosen else ""),
+        "Weights": f"{weights['initial']:,} {arrow()} {weights['final']:,}",
+        "Rows kept": "" if vectors is None else f"{len(vectors)} relevance vectors",
+        "Components": f"{before} {arrow()} {after} ({per_class})",
+        "Time": f"{record['seconds']:.1f} s",
+    }
     return Text("\n").join(
-        Text.assemble((f"{name:12}", "dim"), shown(value, 200)) for name, value in lines
+        Text.assemble((f"{name:12}", "dim"), shown(value, 200))
+        for name, value in lines.items()
+        if value
     )
 
 
 def chosen_words(chosen: dict[str, Any]) -> dict[str, str]:
-    """Settings that were chosen, as words."""
+    """Settings that were chosen from the data, in words."""
     words = {"covariance_type": "covariance", "n_components": "components per class"}
     return {
         words.get(name, name): f"{value:.3g}" if isinstance(value, float) else str(value)

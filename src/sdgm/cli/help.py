@@ -1,4 +1,4 @@
-"""How the help of commands looks: options that take no value show none."""
+"""Commands whose help shows no value for flags."""
 
 from __future__ import annotations
 
@@ -9,26 +9,23 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 
-def without_values(parameters: list[Any]) -> list[Any]:
-    """The parameters, where flags have nothing to show for a value."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
-            parameter.metavar = ""
-    return parameters
-
-
-class Command(TyperCommand):
-    """A command whose flags show no type."""
+class FlagsWithoutValues:
+    """Mixed into commands and groups of typer, which show <bool>."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return without_values(super().get_params(ctx))
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
 
 
-class Group(TyperGroup):
-    """A group of commands whose flags show no type."""
+class Command(FlagsWithoutValues, TyperCommand):
+    """A command."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        return without_values(super().get_params(ctx))
+
+class Group(FlagsWithoutValues, TyperGroup):
+    """A group of commands."""
 
 
 class Commands(typer.Typer):

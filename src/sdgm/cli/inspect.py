@@ -1,4 +1,4 @@
-"""``sdgm inspect``: the model in words."""
+"""``sdgm inspect``: the model as text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sdgm.cli.console import console, friendly_errors, print_json
-from sdgm.cli.models import load_model
-from sdgm.cli.predict import ModelFile
+from sdgm.cli.console import AsJson, ModelFile, console, friendly_errors, load_model, print_json
 
 
 def inspect(
@@ -16,19 +14,16 @@ def inspect(
     everything: Annotated[
         bool, typer.Option("--all", help="All rows of long tables, not only the first.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell the model in words: the terms of every class and component, with their uncertainty."""
+    """Describe the model: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
-        from sdgm.words import describe
-        from sdgm.words.text import MOST_LISTED, text
+        from sdgm.description import describe
 
         description = describe(load_model(model))
         if as_json:
             print_json(description.as_dict())
         else:
-            most = None if everything else MOST_LISTED
             width = min(console.width, 100)
-            console.print(
-                text(description, width, ascii=False, most=most), markup=False, soft_wrap=True
-            )
+            text = description.text(width, most=None) if everything else description.text(width)
+            console.print(text, markup=False, soft_wrap=True)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
-# exit code of a command that the user interrupted, as shells say it
-INTERRUPTED = 130
+INTERRUPTED = 130  # exit code of a command that the user interrupted, as in shells
 
 _seen = False
 
 
-def watch() -> None:
-    """Remember interrupts from now on, unless the process is to ignore them."""
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Remember interrupts, unless the process is to ignore them; ignore them when all is done."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _remember)
-
-
-def unwatch() -> None:
-    """Ignore interrupts: the work is done, and the process ends with its own exit code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Python remembers an interrupt of code that was given as text, as dataclasses are made, and
-    # would end by the signal; other text makes it forget
-    eval("None")
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Python would end by the signal if the interrupt hit code that was given as text, as of
+        # dataclasses, unless other text runs after it
+        eval("None")
 
 
 def _remember(number: int, frame: FrameType | None) -> None:
@@ -37,6 +38,6 @@ def seen() -> bool:
 
 
 def check() -> None:
-    """Be interrupted now, if an interrupt was swallowed before."""
+    """Raise an interrupt that was swallowed before."""
     if _seen:
         raise KeyboardInterrupt

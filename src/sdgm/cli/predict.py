@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from sdgm.cli import interrupts
-from sdgm.cli.console import error_console, friendly_errors, note
-from sdgm.cli.models import load_table_model
-from sdgm.phrases import shown
-
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
+from sdgm.cli.console import (
+    ModelFile,
+    friendly_errors,
+    load_table_model,
+    note,
+    progress_bars,
+    say,
+)
+from sdgm.text import listed, shown
 
 
 def predict(
@@ -35,12 +38,13 @@ def predict(
         bool, typer.Option("--std", help="Standard deviations of the probabilities.")
     ] = False,
     id_column: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Id column, if not the model's.")
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Row ID to keep, if not the model's."),
     ] = None,
 ) -> None:
     """Predict the label of every row, in the order of the rows and in constant memory.
 
-    Columns are found by name. The output has the id column as it is,
+    Columns are found by name. The output has the id column unchanged,
     predicted_TARGET, with --proba one P(CLASS) for each class,
     and with --std one std(CLASS) for each.
     """
@@ -62,29 +66,26 @@ def predict(
                 progress=progress,
             )
         if done.ignored:
-            names = ", ".join(shown(name) for name in done.ignored[:8])
-            more = "" if len(done.ignored) <= 8 else f" and {len(done.ignored) - 8} more"
-            note(f"ignored columns that were not there in training: {names}{more}.")
+            names = listed(map(shown, done.ignored), most=8)
+            note(f"ignored columns that were not in the training table: {names}.")
         if done.lacks_id:
             note(f"the table has no column {shown(loaded.id_column)}; rows are in order.")
         if done.short_rows:
             note(short_rows_sentence(done.short_rows))
         if output != "-":
             speed = done.rows / max(done.seconds, 1e-9)
-            error_console.print(
+            say(
                 f"Wrote {shown(output, 200)}: {done.rows:,} rows in {done.seconds:.1f} s "
-                f"({speed:,.0f} rows/s).",
-                markup=False,
-                soft_wrap=True,
+                f"({speed:,.0f} rows/s)."
             )
 
 
 @contextmanager
 def rows_shown(data: str) -> Iterator[Any]:
-    """A bar of how much of the file has been read, and the rows so far."""
+    """A bar of the share of the file that was read, and the rows so far."""
     total = os.path.getsize(data) if data != "-" and os.path.isfile(data) else None
     if data.lower().endswith((".gz", ".parquet", ".npz")):
-        total = None  # bytes read are not those of the file
+        total = None  # the bytes read are not those of the file
     columns = (
         TextColumn("Predicting"),
         BarColumn(),
@@ -92,9 +93,7 @@ def rows_shown(data: str) -> Iterator[Any]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=error_console, transient=True, disable=not error_console.is_terminal
-    ) as bars:
+    with progress_bars(*columns) as bars:
         task = bars.add_task("", total=total, rows=0)
 
         def tell(rows: int, n_bytes: int | None) -> None:

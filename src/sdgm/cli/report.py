@@ -1,4 +1,4 @@
-"""``sdgm report``: the training story as one HTML file."""
+"""``sdgm report``: the model and its training as one HTML file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from sdgm.cli.console import console, friendly_errors, size
-from sdgm.cli.models import load_model, load_table_model
-from sdgm.cli.predict import ModelFile
+from sdgm.cli.console import (
+    ModelFile,
+    friendly_errors,
+    load_model,
+    load_table_model,
+    print_written,
+)
 
 
 def report(
@@ -22,9 +25,9 @@ def report(
         str | None,
         typer.Option("--data", metavar="FILE", help="Table with labels to test on instead."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Instead of one of our own.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
-    """Write what was learned, and how, as one HTML file that needs no network."""
+    """Write the model and its training as one HTML file that needs no network."""
     with friendly_errors(writes=output):
         from sdgm.report import write_report
         from sdgm.tables.writing import check_output
@@ -38,5 +41,4 @@ def report(
             loaded = load_table_model(model)
             held_out = evaluate_table(loaded, data).as_dict()
             path = write_report(loaded, output, held_out=held_out, title=title)
-        n_bytes = size(Path(path).stat().st_size)
-        console.print(f"Wrote [bold]{escape(str(path))}[/bold], {n_bytes}.", soft_wrap=True)
+        print_written(path)

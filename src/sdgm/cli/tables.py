@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sdgm.phrases import shown
+from sdgm.text import shown
 
-# classes that fit beside each other in a confusion matrix
-MAX_CONFUSED = 12
+MAX_CONFUSED = 12  # classes of a confusion matrix that fits on a terminal
 
 
-def plain_table(*headings: str, title: str | None = None) -> Table:
-    """A table with lines between head and body only; the first column to the left."""
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 2, 0, 0),
-        title=title,
-        title_justify="left",
-        title_style="bold",
-    )
+def plain_table(*headings: str, left: Collection[int] = (0,)) -> Table:
+    """A table with a line below the head; columns are right-aligned except those in ``left``."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     for i, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="left" if i == 0 else "right")
+        table.add_column(Text(heading), justify="left" if i in left else "right")
     return table
 
 
 def scores_table(held_out: dict[str, Any], baselines: Sequence[dict[str, Any]], name: str) -> Table:
-    """Error and the like of the model, and of others; the best of each in bold."""
+    """Scores of the model and of baselines; the best of each in bold."""
     table = plain_table("", "error %", "log loss", "Brier", "calibration")
     rows = [{"name": name, **held_out}, *baselines]
     keys = "error", "log_loss", "brier"

@@ -65,7 +65,8 @@ class Dataset:
         """``X_train, y_train, X_test, y_test`` of the i-th split."""
         if not self.splits:
             raise ValueError(
-                f"{self.name} comes without splits: draw some with sdgm.datasets.redrawn."
+                f"{self.name} comes without splits: draw some, for instance with scikit-learn's "
+                "StratifiedShuffleSplit."
             )
         train, test = self.splits[i]
         return self.X[train], self.y[train], self.X[test], self.y[test]

@@ -68,8 +68,7 @@ def make_waveform(
     A row is u a + (1 - u) b + e, where u is uniform on [0, 1], e is standard normal noise and a, b
     are two of the triangles h_1, h_2, h_3 of height 6 with tips at inputs 11, 15 and 7: h_1 and
     h_2 in the first class, h_1 and h_3 in the second, h_2 and h_3 in the third. The classes are
-    equally probable. Inputs are not scaled, while those of ``load_ida("waveform")`` are
-    standardised.
+    equally probable. Inputs are not scaled.
 
     Parameters
     ----------

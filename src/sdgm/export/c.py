@@ -11,6 +11,7 @@ from typing import Any
 from sdgm.atomic import replacing
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
+from sdgm.description.from_model import table_rows
 from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
 from sdgm.export.c_fixed import fixed_point
 from sdgm.export.c_fixed_code import fixed_functions
@@ -20,7 +21,6 @@ from sdgm.export.c_predict import class_name, predicting
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
-from sdgm.words.describing import table_rows
 
 
 @dataclass(frozen=True)

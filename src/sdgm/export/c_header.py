@@ -13,8 +13,8 @@ from sdgm._typing import IntArray
 from sdgm.export.c_fixed import SCORE_BITS
 from sdgm.export.c_plan import Plan, Precision
 from sdgm.export.c_text import LINE, comment, identifiers
-from sdgm.phrases import listed
 from sdgm.tables.inputs import Category, Input
+from sdgm.text import listed
 
 # characters of an identifier for all levels of a column, which leaves some for the level
 MAX_PREFIX = 44

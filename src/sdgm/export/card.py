@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import asdict
 from os import PathLike
 from typing import Any
 
-import numpy as np
-import scipy
-import sklearn
-
-import sdgm
 from sdgm.atomic import replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.description import Description, ModeDescription, describe
+from sdgm.environment import versions
 from sdgm.json_values import json_value
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input
-from sdgm.words import Description, ModeDescription, describe
 
 CARD_FORMAT = 1
 FORMULA = (
@@ -78,40 +73,46 @@ def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
 
 
 def _card(model: Any) -> dict[str, Any]:
-    plain, words = portable(model), describe(model)
+    plain, description = portable(model), describe(model)
     classifier, _ = classifier_and_inputs(model)
     is_dual = isinstance(plain.basis, KernelBasis)
     formula = FORMULA + (FORMULA_OF_KERNELS if is_dual else FORMULA_OF_TERMS) + FORMULA_OF_CLASSES
     form = "kernels at relevance vectors (dual form)" if is_dual else "quadratic terms"
-    scaler = zip(words.features, plain.center.tolist(), plain.inverse_scale.tolist(), strict=True)
+    scaler = zip(
+        description.features, plain.center.tolist(), plain.inverse_scale.tolist(), strict=True
+    )
     return {
         "what": f"Sparse discriminative Gaussian mixture classifier on {form}",
         "card_format": CARD_FORMAT,
-        "target": words.target,
+        "target": description.target,
         "classes": plain.classes.tolist(),
-        "inputs": [_input(each) for each in plain.inputs],
-        "words": words.text(100).splitlines(),
+        "inputs": [input_entry(each) for each in plain.inputs],
+        "description": description.text(100).splitlines(),
         "formula": list(formula),
         "features": [
             {"name": each.name, "center": center, "inverse_scale": inverse, "used": each.used}
             for each, center, inverse in scaler
         ],
         "reach": float(plain.reach),
-        **_columns(classifier, plain, words),
-        "modes": [_mode(each.label, mode) for each in words.classes for mode in each.modes],
-        "weights": {"left": words.n_weights, "before_learning": words.n_initial_weights},
+        **_columns(classifier, plain, description),
+        "modes": [_mode(each.label, mode) for each in description.classes for mode in each.modes],
+        "weights": {
+            "left": description.n_weights,
+            "before_learning": description.n_initial_weights,
+        },
         "settings": {
-            "estimator": words.estimator,
+            "estimator": description.estimator,
             "parameters": json_value(classifier.get_params(deep=False)),
-            "chosen": words.chosen,
+            "chosen": description.chosen,
         },
         "learning": _learning(classifier),
         "training": json_value(getattr(model, "record", {})),
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
-def _input(each: Input) -> dict[str, Any]:
+def input_entry(each: Input) -> dict[str, Any]:
+    """A column of the user's table, and how it becomes features."""
     rest: dict[str, Any]
     if isinstance(each, Category):
         rest = {"kind": "category", "levels": list(each.levels), "missing": each.missing}
@@ -120,30 +121,38 @@ def _input(each: Input) -> dict[str, Any]:
     return {"name": each.name, **rest, "features": list(each.features)}
 
 
-def _columns(classifier: Any, plain: PortableModel, words: Description) -> dict[str, Any]:
+def _columns(classifier: Any, plain: PortableModel, description: Description) -> dict[str, Any]:
     """The terms, or the kernel and its relevance vectors."""
     basis = plain.basis
     if isinstance(basis, Monomials):
-        pairs = zip(basis.first.tolist(), basis.second.tolist(), strict=True)
-        return {
-            "terms": [
-                {"name": name, "squared_norm": True}
-                if i == SQUARED_NORM
-                else {"name": name, "features": [p for p in (i, j) if p != ABSENT]}
-                for name, (i, j) in zip(basis.names(plain.feature_names), pairs, strict=True)
-            ]
-        }
+        names = basis.names(plain.feature_names)
+        terms = zip(names, term_entries(basis), strict=True)
+        return {"terms": [{"name": name, **entry} for name, entry in terms]}
     return {
-        "kernel": _kernel(basis.kernel),
-        "training_rows_counted_from": words.rows_from,
+        "kernel": kernel_entry(basis.kernel),
+        "training_rows_counted_from": description.rows_from,
         "relevance_vectors": [
             {"name": each.name, "training_row": each.row, "values": each.values, "features": row}
-            for each, row in zip(words.vectors, classifier.relevance_vectors_.tolist(), strict=True)
+            for each, row in zip(
+                description.vectors, classifier.relevance_vectors_.tolist(), strict=True
+            )
         ],
     }
 
 
-def _kernel(kernel: Any) -> dict[str, Any]:
+def term_entries(basis: Monomials) -> list[dict[str, Any]]:
+    """Every monomial as the features whose product it is, or as the squared norm."""
+    pairs = zip(basis.first.tolist(), basis.second.tolist(), strict=True)
+    return [
+        {"squared_norm": True}
+        if i == SQUARED_NORM
+        else {"features": [p for p in (i, j) if p != ABSENT]}
+        for i, j in pairs
+    ]
+
+
+def kernel_entry(kernel: Any) -> dict[str, Any]:
+    """A kernel by its name and parameters."""
     match kernel:
         case PolynomialKernel(degree, gamma, coef0):
             rest = {"degree": int(degree), "gamma": float(gamma), "coef0": float(coef0)}
@@ -153,7 +162,7 @@ def _kernel(kernel: Any) -> dict[str, Any]:
         case LinearKernel():
             return {"name": "linear"}
         case _:
-            raise TypeError(f"{type(kernel).__name__} is no kernel that a model card can hold.")
+            raise TypeError(f"{type(kernel).__name__} is not a kernel that can be exported.")
 
 
 def _mode(label: Any, mode: ModeDescription) -> dict[str, Any]:
@@ -175,14 +184,3 @@ def _mode(label: Any, mode: ModeDescription) -> dict[str, Any]:
 def _learning(classifier: Any) -> dict[str, Any]:
     names = ("n_iter_", "converged_", "stop_reason_", "log_evidence_")
     return {name[:-1]: json_value(getattr(classifier, name, None)) for name in names}
-
-
-def _versions() -> dict[str, str]:
-    """What the card was written with; what the model was learned with is in its record."""
-    return {
-        "sdgm": sdgm.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }

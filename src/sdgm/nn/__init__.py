@@ -10,7 +10,6 @@ except ModuleNotFoundError as error:
 from sdgm.nn.bridge import from_classifier, to_classifier
 from sdgm.nn.compact import compact
 from sdgm.nn.groups import parameter_groups
-from sdgm.nn.heads import LGM, Head, L1Softmax, LargeMarginSoftmax, head_scores, make_head
 from sdgm.nn.laplace import LaplacePosterior, laplace
 from sdgm.nn.layer import SDGM
 from sdgm.nn.loss import ELBOLoss
@@ -19,13 +18,9 @@ from sdgm.nn.sparse import SparseConv2d, SparseLinear
 from sdgm.nn.sparsity import LayerSparsity, Sparsity, sparsity
 
 __all__ = [
-    "LGM",
     "SDGM",
     "ELBOLoss",
-    "Head",
-    "L1Softmax",
     "LaplacePosterior",
-    "LargeMarginSoftmax",
     "LayerSparsity",
     "SparseConv2d",
     "SparseLinear",
@@ -33,9 +28,7 @@ __all__ = [
     "compact",
     "component_shares",
     "from_classifier",
-    "head_scores",
     "laplace",
-    "make_head",
     "parameter_groups",
     "prune",
     "sparsity",

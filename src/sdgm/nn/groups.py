@@ -6,12 +6,10 @@ from typing import Any
 
 from torch import nn
 
-from sdgm.nn.heads import LGM
 from sdgm.nn.variational import sparse_modules
 
-# the logarithm of the noise has several units to go, and so have means that scores are distances to
+# the logarithm of the noise has several units to go
 NOISE_LR_FACTOR = 10.0
-MEANS_LR_FACTOR = 10.0
 
 
 def parameter_groups(
@@ -23,7 +21,7 @@ def parameter_groups(
     ----------
     model : Module
     lr : float
-        Learning rate of all but the noise, and the means of an `LGM` head: these get ten times it.
+        Learning rate of all but the noise.
     weight_decay : float, default=0.0
         For weights without a prior: not for biases and normalisation, nor for the weights of
         sparse layers, whose prior is in the loss, and never for the noise.
@@ -33,8 +31,7 @@ def parameter_groups(
     Returns
     -------
     groups : list of dict
-        Up to four, named "weights" (decayed), "others", "means" and "noise", each parameter in
-        one.
+        Up to three, named "weights" (decayed), "others" and "noise", each parameter in one.
 
     Examples
     --------
@@ -49,24 +46,18 @@ def parameter_groups(
     sparse = [layer for _, layer in sparse_modules(model)]
     noise = {id(layer.log_sigma2) for layer in sparse}
     with_prior = {id(layer.weight) for layer in sparse if layer.log_sigma2 is not None}
-    means = {id(head.mean) for head in model.modules() if isinstance(head, LGM)}
-    groups: dict[str, list[nn.Parameter]] = {"weights": [], "others": [], "means": [], "noise": []}
+    groups: dict[str, list[nn.Parameter]] = {"weights": [], "others": [], "noise": []}
     for parameter in model.parameters():  # each once, shared ones too
         if not parameter.requires_grad:
             continue
         if id(parameter) in noise:
             name = "noise"
-        elif id(parameter) in means:
-            name = "means"
         elif id(parameter) in with_prior or parameter.ndim < 2:
             name = "others"
         else:
             name = "weights"
         groups[name].append(parameter)
-    rates = {
-        "means": MEANS_LR_FACTOR * lr,
-        "noise": NOISE_LR_FACTOR * lr if noise_lr is None else noise_lr,
-    }
+    rates = {"noise": NOISE_LR_FACTOR * lr if noise_lr is None else noise_lr}
     decays = {"weights": weight_decay}
     return [
         {

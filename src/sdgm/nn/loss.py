@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sdgm.nn.heads import PenalizedHead
 from sdgm.nn.variational import sparse_modules
 
 
@@ -18,8 +17,8 @@ class ELBOLoss(nn.Module):
     The divergence of the weights counts once for the whole training set, so its weight beside the
     mean cross-entropy of a batch is one over the number of training samples, whatever the batch
     size. Data-parallel training averages gradients over the processes, so this holds on each of
-    them with the number of samples of all together. Penalties of the heads in `sdgm.nn` are added
-    too; a model without sparse layers is trained with the cross-entropy alone.
+    them with the number of samples of all together. A model without
+    sparse layers is trained with the cross-entropy alone.
 
     Parameters
     ----------
@@ -35,8 +34,8 @@ class ELBOLoss(nn.Module):
 
     Attributes
     ----------
-    nll, kl, penalty : tensors
-        Cross-entropy, divergence (unweighted) and penalty of the last call, without gradients.
+    nll, kl : tensors
+        Cross-entropy and divergence (unweighted) of the last call, without gradients.
     kl_weight : tensor
         What the divergence was multiplied by in the last call.
     step : buffer
@@ -75,7 +74,7 @@ class ELBOLoss(nn.Module):
         self.warmup = warmup
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
         zero = torch.zeros(())
-        self.nll, self.kl, self.penalty, self.kl_weight = zero, zero, zero, zero
+        self.nll, self.kl, self.kl_weight = zero, zero, zero
 
     def forward(self, scores: Tensor, y: Tensor) -> Tensor:
         """The loss of a batch.
@@ -97,12 +96,9 @@ class ELBOLoss(nn.Module):
             for _, layer in sparse_modules(self._models[0])
         }
         kl = sum((layer.kl() for layer in sparse.values()), start=nll.new_zeros(()))
-        heads = [m for m in self._models[0].modules() if isinstance(m, PenalizedHead)]
-        penalty = sum((head.penalty(scores, y) for head in heads), start=nll.new_zeros(()))
         kl_weight = self._kl_weight().to(nll)
-        self.nll, self.kl = nll.detach(), kl.detach()
-        self.penalty, self.kl_weight = penalty.detach(), kl_weight
-        return nll + kl_weight * kl + penalty
+        self.nll, self.kl, self.kl_weight = nll.detach(), kl.detach(), kl_weight
+        return nll + kl_weight * kl
 
     def _kl_weight(self) -> Tensor:
         if self.training and torch.is_grad_enabled():

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sdgm.nn.heads import L1Softmax
 from sdgm.nn.layer import SDGM
 from sdgm.nn.variational import sparse_modules
 
@@ -52,9 +51,6 @@ def prune(
     for _, layer in sparse_modules(model):
         if layer.log_sigma2 is not None:
             layer.mask &= layer.log_alpha < (layer.threshold if threshold is None else threshold)
-    for module in model.modules():
-        if isinstance(module, L1Softmax):
-            module.prune()
     if batches is None:
         return
     for layer, share in component_shares(model, batches).items():

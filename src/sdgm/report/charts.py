@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sdgm._typing import FloatArray
-from sdgm.report.markup import Html, number, tag
+from sdgm.report.formats import number
+from sdgm.report.templates import environment, short
 
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 10.0, 34.0
-N_COLORS = 7
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 34
+Ticks = Sequence[tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,25 @@ def spanning(values: Any, *, log: bool = False, margin: float = 0.05) -> Scale:
     return Scale(low - room, high + room)
 
 
+class Mark(NamedTuple):
+    """An element of a picture, with a text that is shown when it is pointed at."""
+
+    element: str
+    attributes: dict[str, Any]
+    title: str = ""
+
+
 @dataclass
 class Chart:
-    """A frame with axes, drawn into from below to above.
+    """A frame with axes, and marks from the lowest to the topmost.
 
     Attributes
     ----------
     title, description : str
-        For those who do not see it.
+        For screen readers.
     x, y : Scale
-    width, height : float
-        In the units of the picture.
+    width, height, left : int
+        Size and left margin, in the units of the picture.
     x_label, y_label : str
     x_ticks, y_ticks : sequence of (value, text), optional
     """
@@ -87,146 +96,80 @@ class Chart:
     description: str
     x: Scale
     y: Scale
-    width: float = 420.0
-    height: float = 190.0
+    width: int = 420
+    height: int = 190
     x_label: str = ""
     y_label: str = ""
-    x_ticks: Sequence[tuple[float, str]] | None = None
-    y_ticks: Sequence[tuple[float, str]] | None = None
-    left: float = LEFT
-    marks: list[Html] = field(default_factory=list)
+    x_ticks: Ticks | None = None
+    y_ticks: Ticks | None = None
+    left: int = LEFT
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def right(self) -> int:
+        return self.width - RIGHT
+
+    @property
+    def top(self) -> int:
+        return TOP
+
+    @property
+    def bottom(self) -> int:
+        return self.height - BOTTOM
 
     def px(self, values: Any) -> FloatArray:
         """Horizontal positions."""
-        return self.left + (self.width - self.left - RIGHT) * self.x(values)
+        return self.left + (self.right - self.left) * self.x(values)
 
     def py(self, values: Any) -> FloatArray:
         """Vertical positions."""
-        return self.height - BOTTOM - (self.height - TOP - BOTTOM) * self.y(values)
+        return self.bottom - (self.bottom - self.top) * self.y(values)
+
+    @property
+    def x_places(self) -> list[tuple[float, str]]:
+        """Positions and texts of the horizontal ticks."""
+        ticks = self.x_ticks or [(t, number(t)) for t in self.x.ticks(5)]
+        return [(float(self.px(value)), text) for value, text in ticks]
+
+    @property
+    def y_places(self) -> list[tuple[float, str]]:
+        """Positions and texts of the vertical ticks."""
+        ticks = self.y_ticks or [(t, number(t)) for t in self.y.ticks(4)]
+        return [(float(self.py(value)), text) for value, text in ticks]
 
     def line(self, x: Any, y: Any, class_: str, *, steps: bool = False) -> None:
         """A line through points; gaps where a value is missing."""
-        path = _path(self.px(x), self.py(y), steps=steps)
-        if path:
-            self.marks.append(tag("path", d=path, class_=f"line {class_}"))
+        self.path(_line(self.px(x), self.py(y), steps=steps), f"line {class_}")
 
     def area(self, x: Any, low: Any, high: Any, class_: str) -> None:
         """The area between two lines."""
         px = self.px(x)
         forth = _points(px, self.py(high))
         back = _points(px[::-1], self.py(np.asarray(low)[::-1]))
-        self.marks.append(tag("path", d=f"M{forth} L{back}Z", class_=f"area {class_}"))
+        self.path(f"M{forth} L{back}Z", f"area {class_}")
 
     def dots(self, x: Any, y: Any, class_: str) -> None:
-        """Dots, all in one path; the style sheet says how large."""
-        px, py = self.px(x), self.py(y)
-        fits = np.isfinite(px) & np.isfinite(py)
-        if fits.any():
-            pairs = zip(px[fits], py[fits], strict=True)
-            path = "".join(f"M{_short(a)} {_short(b)}h0" for a, b in pairs)
-            self.marks.append(tag("path", d=path, class_=f"dots {class_}"))
+        """Dots in one path; the style sheet sets their size."""
+        pairs = zip(self.px(x), self.py(y), strict=True)
+        finite = [(a, b) for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
+        self.path("".join(f"M{a:.1f} {b:.1f}h0" for a, b in finite), f"dots {class_}")
 
-    def circle(self, x: float, y: float, radius: float, class_: str, title: str = "") -> None:
-        """A circle of a radius in the units of the picture, with a word when pointed at."""
-        self.marks.append(
-            tag(
-                "circle",
-                tag("title", title) if title else None,
-                cx=float(self.px(x)),
-                cy=float(self.py(y)),
-                r=radius,
-                class_=class_,
-            )
-        )
+    def path(self, d: str, class_: str) -> None:
+        """A path, unless it is empty."""
+        if d:
+            self.marks.append(Mark("path", {"d": d, "class": class_}))
 
-    def text(self, x: float, y: float, text: str, class_: str = "", anchor: str = "start") -> None:
-        """A word at a place."""
-        self.marks.append(
-            tag(
-                "text",
-                text,
-                x=float(self.px(x)),
-                y=float(self.py(y)),
-                class_=f"note {class_}",
-                text_anchor=anchor,
-            )
-        )
+    def circle(self, x: float, y: float, radius: float, class_: str, title: str) -> None:
+        """A circle of a radius in the units of the picture, with a text when pointed at."""
+        place = {"cx": short(float(self.px(x))), "cy": short(float(self.py(y)))}
+        self.marks.append(Mark("circle", {**place, "r": short(radius), "class": class_}, title))
 
-    def svg(self, *, cursor: bool = False, class_: str = "") -> Html:
+    def svg(self, *, cursor: bool = False) -> str:
         """The picture; with a cursor that the script moves along x."""
-        right, bottom = self.width - RIGHT, self.height - BOTTOM
-        moved = None
-        if cursor:
-            moved = tag(
-                "line", x1=right, x2=right, y1=TOP, y2=bottom, class_="cursor", visibility="hidden"
-            )
-        return tag(
-            "svg",
-            tag("title", self.title),
-            tag("desc", self.description),
-            self._axes(right, bottom),
-            self.marks,
-            moved,
-            role="img",
-            aria_label=f"{self.title}. {self.description}",
-            viewBox=f"0 0 {self.width:g} {self.height:g}",
-            width=self.width,
-            height=self.height,
-            class_=f"chart {class_}".strip(),
-            data_left=self.left,
-            data_right=right,
-            data_low=repr(self.x.low),
-            data_high=repr(self.x.high),
-            data_log="1" if self.x.log else None,
-        )
-
-    def _axes(self, right: float, bottom: float) -> list[Html]:
-        parts = []
-        for value, text in self.y_ticks or [(t, number(t)) for t in self.y.ticks(4)]:
-            place = float(self.py(value))
-            parts.append(tag("line", x1=self.left, x2=right, y1=place, y2=place, class_="grid"))
-            parts.append(
-                tag("text", text, x=self.left - 6, y=place + 3.5, text_anchor="end", class_="tick")
-            )
-        for value, text in self.x_ticks or [(t, number(t)) for t in self.x.ticks(5)]:
-            place = float(self.px(value))
-            parts.append(tag("line", x1=place, x2=place, y1=bottom, y2=bottom + 4, class_="axis"))
-            parts.append(
-                tag("text", text, x=place, y=bottom + 15, text_anchor="middle", class_="tick")
-            )
-        parts.append(tag("line", x1=self.left, x2=right, y1=bottom, y2=bottom, class_="axis"))
-        if self.x_label:
-            middle = (self.left + right) / 2
-            parts.append(
-                tag(
-                    "text",
-                    self.x_label,
-                    x=middle,
-                    y=self.height - 4,
-                    text_anchor="middle",
-                    class_="label",
-                )
-            )
-        if self.y_label:
-            middle = (TOP + bottom) / 2
-            parts.append(
-                tag(
-                    "text",
-                    self.y_label,
-                    transform=f"translate(11 {middle:g}) rotate(-90)",
-                    text_anchor="middle",
-                    class_="label",
-                )
-            )
-        return parts
+        return environment().get_template("chart.svg.j2").module.svg(self, cursor)
 
 
-def class_name(c: int, prefix: str = "c") -> str:
-    """Class of the style sheet for class or curve c."""
-    return f"{prefix}{c % N_COLORS}"
-
-
-def _path(px: FloatArray, py: FloatArray, *, steps: bool = False) -> str:
+def _line(px: FloatArray, py: FloatArray, *, steps: bool) -> str:
     """Path data, broken where a coordinate is missing."""
     parts, pen_up, last = [], True, 0.0
     for a, b in zip(px, py, strict=True):
@@ -234,18 +177,14 @@ def _path(px: FloatArray, py: FloatArray, *, steps: bool = False) -> str:
             pen_up = True
             continue
         if pen_up:
-            parts.append(f"M{_short(a)} {_short(b)}")
+            parts.append(f"M{a:.1f} {b:.1f}")
         elif steps:
-            parts.append(f"H{_short(a)}V{_short(b)}" if b != last else f"H{_short(a)}")
+            parts.append(f"H{a:.1f}V{b:.1f}" if b != last else f"H{a:.1f}")
         else:
-            parts.append(f"L{_short(a)} {_short(b)}")
+            parts.append(f"L{a:.1f} {b:.1f}")
         pen_up, last = False, b
     return "".join(parts)
 
 
 def _points(px: FloatArray, py: FloatArray) -> str:
-    return " ".join(f"{_short(a)} {_short(b)}" for a, b in zip(px, py, strict=True))
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return " ".join(f"{a:.1f} {b:.1f}" for a, b in zip(px, py, strict=True))

@@ -1,4 +1,4 @@
-"""What a report is about: a model, how it was learned, and how it does on rows it has not seen."""
+"""What a report is about: a model, how it was learned, and its errors on held-out rows."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
+from sdgm.description import Description, describe
 from sdgm.estimators.base import BaseSDGM
-from sdgm.phrases import shown
-from sdgm.portable import PortableModel, portable
-from sdgm.report.soundness import is_sound
-from sdgm.report.story import Story, film
-from sdgm.tables.inputs import Input, Number, feature_names
-from sdgm.words import Description, describe
+from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.report.arrays import Story, is_consistent
+from sdgm.report.story import film
+from sdgm.tables.inputs import Input, feature_names
+from sdgm.text import shown
 
 CURVES = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_components")
 
 
 @dataclass(frozen=True)
 class Content:
-    """All that the sections of a report tell of.
+    """What the sections of a report show.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Content:
     title: str | None
 
     @cached_property
-    def words(self) -> Description:
-        """The model in words."""
+    def description(self) -> Description:
+        """What the model has learned."""
         return describe(self.model)
 
     @cached_property
     def portable(self) -> PortableModel | None:
-        """Plain numbers, or None where a kernel cannot be carried away."""
+        """Plain numbers, or None for a model that cannot be exported."""
         try:
             return portable(self.model)
         except ValueError:
@@ -64,10 +64,7 @@ class Content:
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
         """Columns of the user's table."""
-        if self.portable is not None:
-            return self.portable.inputs
-        n_features = self.classifier.n_features_in_
-        return tuple(Number(f"x{i + 1}") for i in range(n_features))
+        return classifier_and_inputs(self.model)[1]
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -82,7 +79,7 @@ class Content:
 
     @cached_property
     def history(self) -> dict[str, list[float]]:
-        """Curves by iteration; empty lists when nothing is known of the learning."""
+        """Curves by iteration; empty lists when none are known."""
         records = getattr(self.classifier, "history_", None) or []
         if records:
             return {name: [float(getattr(each, name)) for each in records] for name in CURVES}
@@ -98,7 +95,7 @@ class Content:
 
     @property
     def has_film(self) -> bool:
-        """Whether there are pictures of the learning, and curves to go with them."""
+        """Whether there are frames of the learning, and curves beside them."""
         has_pictures = {"view", "rows/class"} <= self.story.keys()
         return has_pictures and len(self.history["iteration"]) > 1
 
@@ -133,7 +130,7 @@ class Content:
         return (self.record.get("source") or {}).get("rows_used")
 
 
-def gathered(
+def report_content(
     model: Any,
     *,
     X: Any = None,
@@ -142,25 +139,14 @@ def gathered(
     title: str | None = None,
 ) -> Content:
     """The content of a report on a model; X, y are the rows that a classifier was fitted to."""
-    is_table = hasattr(model, "inputs")
-    classifier = model.classifier if is_table else model
-    classifier = getattr(classifier, "estimator_", classifier)
-    record: dict[str, Any] = dict(model.record) if is_table else {}
-    story: Story = dict(model.story) if is_table else {}
-    if not is_sound(story, classifier):
+    classifier, _ = classifier_and_inputs(model)  # raises if it is not one of ours, or not fitted
+    record: dict[str, Any] = dict(getattr(model, "record", {}))
+    story: Story = dict(getattr(model, "story", {}))
+    if not is_consistent(story, classifier):
         story = {}
     if X is not None and y is not None and not story:
-        story = film(model.classifier if is_table else model, X, y)
+        story = film(classifier, X, y)
     measured = held_out if held_out is not None else record.get("held_out")
     if not isinstance(measured, dict) or not {"rows", "error"} <= measured.keys():
         measured = None
-    content = Content(
-        model=model,
-        classifier=classifier,
-        record=record,
-        story=story,
-        held_out=measured,
-        title=title,
-    )
-    _ = content.words  # says what is wrong if the model is no model of ours, or not fitted
-    return content
+    return Content(model, classifier, record, story, measured, title)

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
-import numpy as np
-
 from sdgm.atomic import replacing
-from sdgm.core.model.features import Monomials
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.phrases import shown
-from sdgm.report.content import Content, gathered
-from sdgm.report.evaluation import held_out_section, rows_section
-from sdgm.report.held_out import held_out_summary
-from sdgm.report.learned import header, learned_section, title
-from sdgm.report.making import making_section
-from sdgm.report.markup import Html, joined, script_json, tag
-from sdgm.report.pairs import deciding_section
-from sdgm.report.parts import MARKERS, marker_index, section
-from sdgm.report.sparsity import sparsity_section
-from sdgm.report.training import film_data, training_section
-from sdgm.tables.inputs import Number
+from sdgm.report.content import Content, report_content
+from sdgm.report.page_data import page_data
+from sdgm.report.sections import report_sections
+from sdgm.report.templates import asset, digest, rendered
+from sdgm.tables.evaluation import evaluate_classifier, evaluate_table
 
 SCRIPTS = ("model.js", "trying.js", "film.js", "start.js")
 
@@ -75,8 +60,9 @@ def report_html(
     if held_out is None and data is not None:
         held_out = evaluated(model, data)
     if held_out is None and X_test is not None and y_test is not None:
-        held_out = held_out_summary(getattr(model, "classifier", model), X_test, y_test)
-    return page(gathered(model, X=X, y=y, held_out=held_out, title=title))
+        classifier = getattr(model, "classifier", model)
+        held_out = evaluate_classifier(classifier, X_test, y_test).as_dict()
+    return page(report_content(model, X=X, y=y, held_out=held_out, title=title))
 
 
 def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -122,146 +108,23 @@ def evaluated(model: Any, data: Any) -> dict[str, Any]:
             f"data is for a model of a table, not for a {type(model).__name__}; pass X_test and "
             "y_test."
         )
-    from sdgm.tables import evaluate_table
-
     return evaluate_table(model, data).as_dict()
 
 
 def page(content: Content) -> str:
     """The whole file."""
-    sections = [
-        learned_section(content),
-        training_section(content),
-        sparsity_section(content),
-        held_out_section(content),
-        deciding_section(content),
-        rows_section(content),
-        trying_section(content),
-        making_section(content),
-    ]
-    kept = [each for each in sections if each]
     style = asset("style.css")
     script = '(() => {\n"use strict";\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return Template(asset("template.html")).substitute(
+    return rendered(
+        "page.html.j2",
+        content=content,
+        sections=report_sections(content),
+        data=page_data(content),
         policy=policy,
-        title=joined(title(content)),
         style=style,
-        body=joined([header(content), contents(kept), *kept]),
-        data=script_json(page_data(content)),
         script=script,
     )
-
-
-def asset(name: str) -> str:
-    """A file of the package."""
-    return files("sdgm.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def digest(text: str) -> str:
-    """What a content security policy calls an inline style or script."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
-
-
-def contents(sections: list[Html]) -> Html:
-    """Links to the sections."""
-    items = []
-    for each in sections:
-        key = each.split('id="', 1)[1].split('"', 1)[0]
-        name = each.split("<h2", 1)[1].split(">", 1)[1].split("</h2>", 1)[0]
-        items.append(tag("li", tag("a", Html(name), href=f"#{key}")))
-    return tag("nav", tag("ol", items), aria_label="Sections")
-
-
-def trying_section(content: Content) -> Html | None:
-    """Fields to try a row; the script makes them."""
-    if content.portable is None:
-        return None
-    text = (
-        "The page computes the probabilities itself, in double precision and with the same numbers "
-        "as the model in Python."
-    )
-    return section(
-        "try",
-        "Try a row",
-        tag("p", text),
-        tag("noscript", tag("p", "This needs JavaScript.")),
-        tag("div", id="try-panel", class_="try"),
-    )
-
-
-def page_data(content: Content) -> dict[str, Any]:
-    """What the script reads."""
-    return {
-        "classes": content.class_names,
-        "markers": [MARKERS[marker_index(c)] for c in range(len(content.class_names))],
-        "model": model_data(content),
-        "film": film_data(content),
-    }
-
-
-def model_data(content: Content) -> dict[str, Any] | None:
-    """The numbers of `sdgm.portable.PortableModel`, as the script calls them."""
-    model = content.portable
-    if model is None:
-        return None
-    used = set(content.words.inputs)
-    inputs, first = [], 0
-    for each in model.inputs:
-        shared = {"name": shown(each.name), "used": each.name in used}
-        if isinstance(each, Number):
-            start = model.center[first] if each.fill is None else each.fill
-            inputs.append(
-                shared
-                | {
-                    "kind": "number",
-                    "fill": each.fill,
-                    "indicator": each.indicator,
-                    "start": f"{start:.4g}",
-                }
-            )
-        else:
-            levels = [shown(level) for level in each.levels]
-            inputs.append(
-                shared | {"kind": "category", "levels": levels, "missing": each.missing, "start": 0}
-            )
-        first += len(each.features)
-    return {
-        "inputs": inputs,
-        "n_classes": len(model.classes),
-        "center": model.center.tolist(),
-        "inverse_scale": model.inverse_scale.tolist(),
-        "reach": float(model.reach),
-        "basis": basis_data(model.basis),
-        "coef": model.coef.tolist(),
-        "offset": model.offset.tolist(),
-        "component_class": np.asarray(model.component_class).tolist(),
-    }
-
-
-def basis_data(basis: Any) -> dict[str, Any]:
-    """The columns of the model."""
-    if isinstance(basis, Monomials):
-        return {
-            "kind": "monomials",
-            "first": basis.first.tolist(),
-            "second": basis.second.tolist(),
-        }
-    made = {"kind": "kernels", "vectors": basis.vectors.tolist()}
-    match basis.kernel:
-        case PolynomialKernel(degree, gamma, coef0):
-            return made | {
-                "kernel": "poly",
-                "degree": int(degree),
-                "gamma": float(gamma),
-                "coef0": float(coef0),
-            }
-        case RBFKernel(gamma):
-            return made | {"kernel": "rbf", "gamma": float(gamma)}
-        case LinearKernel():
-            return made | {"kernel": "linear"}
-        case other:
-            raise TypeError(f"the kernel {other!r} cannot be written into a page.")

@@ -1,24 +1,24 @@
-"""The classifiers that recorded states stand for, and which component became which."""
+"""The classifiers of recorded states, and which component became which."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.basis import positions
 from sdgm.core.model.features import Monomials, monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import CallableKernel
 from sdgm.core.model.state import State
-from sdgm.estimators.kernel_columns import spread_candidates
+from sdgm.estimators.kernel_form import first_of_equals, spread_candidates
 from sdgm.estimators.parameters import components_per_class
+from sdgm.estimators.plan import settings_of
+from sdgm.estimators.preparation import prepared_again
 
 CandidateBasis = Monomials | KernelBasis
 
@@ -42,8 +42,8 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
     """
     own = classifier.model_.basis
     if isinstance(own, Monomials):
-        phi = monomials(X.shape[1], classifier._setting("covariance_type"))
-        basis: CandidateBasis = phi.without_constant()
+        covariance_type = settings_of(classifier, classifier.chosen_)["covariance_type"]
+        basis: CandidateBasis = monomials(X.shape[1], covariance_type).without_constant()
     elif isinstance(own, KernelBasis) and not isinstance(own.kernel, CallableKernel):
         candidates = kernel_candidates(classifier, own, X, y)
         if candidates is None:
@@ -51,7 +51,8 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
         basis = candidates
     else:
         return None
-    last = classifier.history_[-1].state.column
+    states = [record.state for record in classifier.history_ if record.state is not None]
+    last = states[-1].column
     if last.max(initial=0) > len(basis):
         return None
     # a budget may have cut down what the last iteration left
@@ -63,24 +64,18 @@ def kernel_candidates(
     classifier: Any, own: KernelBasis, X: FloatArray, y: Any
 ) -> KernelBasis | None:
     """All rows that could have become relevance vectors."""
-    probe = clone(classifier)
-    probe.training_ = classifier.training_
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem = probe._prepare(X, y, None, probe._options())
+        plan, problem = prepared_again(classifier, X, y, chosen=classifier.chosen_)
     except ValueError:  # other rows than those of the fit
         return None
     if not np.array_equal(problem.classes, classifier.classes_):
         return None
     rows = classifier.model_.scaler.standardized(X[problem.first_user_row])
-    new = np.ones(len(rows), dtype=bool)
-    if problem.options.merge_rows:
-        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    new = first_of_equals(replace(problem, X=rows))
     vectors, user_rows = rows[new], problem.first_user_row[new]
     if classifier.training_.learned_reference:
         n_classes = len(classifier.classes_)
-        asked = components_per_class(classifier._setting("n_components"), classifier.classes_)
+        asked = components_per_class(plan.settings["n_components"], classifier.classes_)
         learned = replace(
             problem,
             y=np.ones((len(rows), n_classes)),
@@ -128,16 +123,13 @@ def component_identities(states: list[State]) -> list[IntArray]:
 
 def dissimilarity(before: State, after: State) -> FloatArray:
     """How unlike the components of two states are: (K after, K before)."""
-    n_columns = 1 + max(before.column.max(initial=0), after.column.max(initial=0))
     used = np.unique(np.concatenate([before.column, after.column]))
-    place = np.full(n_columns, -1)
-    place[used] = np.arange(len(used))
 
-    def dense(state: State) -> tuple[FloatArray, Any]:
+    def dense(state: State) -> tuple[FloatArray, BoolArray]:
         w = np.zeros((state.n_components, len(used)))
         has = np.zeros(w.shape, dtype=bool)
-        w[state.component, place[state.column]] = state.w
-        has[state.component, place[state.column]] = True
+        place = state.component, np.searchsorted(used, state.column)
+        w[place], has[place] = state.w, True
         return w, has
 
     (w, has), (w_new, has_new) = dense(before), dense(after)

@@ -1,31 +1,4 @@
-"""The learning as a film: small arrays, made while the training rows are at hand.
-
-A story is a dict of numeric arrays, so that it fits into a model file. F frames, K components at
-the first frame, R rows that are kept, C classes:
-
-=================  =============  ==============================================================
-iteration          (F,)           iteration of each frame, counted from one
-n_rows             (1,)           training rows
-rows/index         (R,)           which training rows are kept, at most `MAX_ROWS`
-rows/y             (R,)           their class indices
-rows/features      (S,)           features that are kept of them: all of two, else those in use
-rows/x             (R, S)         these, in the user's units
-pi                 (F, K)         mixture weights, NaN once a component has left
-component_class    (K,)
-alpha              (F, W)         log10 of the precisions of at most `MAX_LINES` weights, NaN where
-                                  one has left
-alpha/component    (W,)
-alpha/count        (1,)           weights at the first frame
-view               (R, 2)         coordinates of the kept rows in the picture
-rows/class         (F, R)         most probable class
-rows/confidence    (F, R)         its probability, 0 to 255
-rows/vector        (F, R)         dual form: one where the row is a relevance vector
-limits             (4,)           two inputs: x1 from, to, x2 from, to of the grid
-grid               (F, C-1, G, G) two inputs: tempered probabilities, 0 to 255, of all but class 0
-mean, covariance   (F, K, 2), 3   two inputs: the components as Gaussians as wide as the rows
-=================  =============  ==============================================================
-
-"""
+"""The learning as a film: the arrays of `sdgm.report.arrays`, made from states and rows."""
 
 from __future__ import annotations
 
@@ -38,14 +11,13 @@ from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.features import SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.gaussians import gaussian_from_weights
-from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.state import State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
-from sdgm.report.states import candidate_basis, component_identities, state_model
+from sdgm.report.arrays import Story
+from sdgm.report.states import candidate_basis, component_identities
 from sdgm.report.view import discriminant_view
-
-Story = dict[str, np.ndarray[Any, Any]]
 
 MAX_FRAMES = 40
 MAX_ROWS = 400
@@ -92,11 +64,11 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
     known = np.isin(y, classifier.classes_)
     y_index = np.searchsorted(classifier.classes_, y[known])
     rows = np.flatnonzero(known)
-    if not len(rows) or classifier._is_precomputed():
+    if not len(rows) or isinstance(classifier.model_.basis, PrecomputedBasis):
         return {}
     kept = kept_rows(rows, y_index, getattr(classifier, "relevance_", np.arange(0)))
     codes = np.searchsorted(classifier.classes_, y[kept])
-    features = kept_features(classifier, says_whether(X))
+    features = kept_features(classifier, is_binary(X))
     story: Story = {
         "n_rows": np.array([len(X)]),
         "rows/index": kept.astype(np.int32),
@@ -105,11 +77,14 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
         "rows/x": as_float32(X[np.ix_(kept, features)]),
     }
     states = [record.state for record in classifier.history_ if record.state is not None]
-    if not states or len(states) < len(classifier.history_):
+    n_iter, n_left = len(classifier.history_), classifier.n_active_weights_
+    if n_left == 0 and 0 < len(states) < n_iter:  # an iteration without weights keeps no state
+        states.append(classifier.model_.state)
+    if not states or len(states) < n_iter:
         return story
     basis = candidate_basis(classifier, X, y)
-    if basis is not None and classifier.n_active_weights_ != states[-1].n_weights:
-        states.append(classifier.model_.among(basis))  # cut down to a budget at the end
+    if basis is not None and states[-1].n_weights != n_left:  # reduced to a budget at the end
+        states.append(classifier.model_.among(basis))
     frames = film_iterations(len(states)) - 1
     story["iteration"] = (frames + 1).astype(np.int32)
     identities = component_identities(states)
@@ -155,8 +130,8 @@ def kept_rows(rows: IntArray, codes: IntArray, relevant: IntArray) -> IntArray:
     return np.union1d(wanted, np.delete(others, left_out))
 
 
-def kept_features(classifier: Any, either: BoolArray) -> IntArray:
-    """The features worth a picture: the weightiest in use, those that only say whether last."""
+def kept_features(classifier: Any, binary: BoolArray) -> IntArray:
+    """The features worth a picture: the weightiest in use, binary ones last."""
     D, basis = classifier.n_features_in_, classifier.model_.basis
     if D <= 2:
         return np.arange(D)
@@ -174,11 +149,11 @@ def kept_features(classifier: Any, either: BoolArray) -> IntArray:
         sizes = np.abs(classifier.coef_).sum(axis=0)
         weight = sizes @ np.abs(basis.vectors)
     used = np.flatnonzero(weight > 0.0)
-    best = used[np.lexsort([-weight[used], either[used]])][:MAX_KEPT_FEATURES]
+    best = used[np.lexsort([-weight[used], binary[used]])][:MAX_KEPT_FEATURES]
     return np.sort(best)
 
 
-def says_whether(X: FloatArray) -> BoolArray:
+def is_binary(X: FloatArray) -> BoolArray:
     """Which columns hold zeros and ones only."""
     return np.asarray(np.isin(X, (0.0, 1.0)).all(axis=0))
 

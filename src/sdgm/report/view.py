@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sdgm._typing import FloatArray, IntArray
 
 # principal components that are looked at; the rest is small, or noise
 MAX_DIRECTIONS = 30
-# of the variance within classes, added to every direction: few rows must not separate by chance
-RIDGE = 0.05
+# of the covariance within classes: few rows must not separate by chance
+SHRINKAGE = 0.05
 
 
 def discriminant_view(Z: FloatArray, codes: IntArray) -> FloatArray:
     """Coordinates of standardised rows along two linear discriminants.
 
-    With two classes there is one discriminant; the other axis is then the direction of the largest
-    variance of what it leaves.
+    Two classes have one discriminant; the second axis is then the first principal component of the
+    residuals.
 
     Parameters
     ----------
@@ -36,25 +38,28 @@ def discriminant_view(Z: FloatArray, codes: IntArray) -> FloatArray:
     >>> np.sign(view[:, 0]) * np.sign(view[0, 0])
     array([ 1.,  1., -1., -1.])
     """
-    centered = Z - Z.mean(axis=0)
-    U, s, _ = np.linalg.svd(centered, full_matrices=False)
-    scores = (U * s)[:, :MAX_DIRECTIONS]
-    scores = scores[:, s[:MAX_DIRECTIONS] > 1e-9 * max(s.max(initial=0.0), 1e-300)]
-    n, d = scores.shape
-    if d == 0:
-        return np.zeros((n, 2))
-    present, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    means = np.array([scores[codes == c].mean(axis=0) for c in present])  # (C, d)
-    within = scores - means[inverse]
-    S = within.T @ within / n
-    S[np.diag_indices(d)] += RIDGE * np.trace(S) / d + 1e-9 * np.trace(scores.T @ scores) / (n * d)
-    L_inverse = np.linalg.inv(np.linalg.cholesky(S))
-    between = np.sqrt(counts / n)[:, None] * (means @ L_inverse.T)
-    directions = np.linalg.svd(between, full_matrices=False)[2] @ L_inverse  # (<= C, d)
-    axes = scores @ directions[: min(2, len(present) - 1)].T
-    while axes.shape[1] < 2:
-        left = scores - axes @ np.linalg.lstsq(axes, scores, rcond=None)[0]
-        U, s, _ = np.linalg.svd(left, full_matrices=False)
-        axes = np.column_stack([axes, U[:, 0] * s[0]])
+    if not np.ptp(Z, axis=0).any():
+        return np.zeros((len(Z), 2))
+    pca = PCA(min(MAX_DIRECTIONS, *Z.shape), svd_solver="full").fit(Z)
+    scores = pca.transform(Z)[:, pca.singular_values_ > 1e-9 * pca.singular_values_[0]]
+    axes = discriminants(scores, codes)
+    if axes.shape[1] < 2:
+        rest = scores - axes @ np.linalg.lstsq(axes, scores, rcond=None)[0]
+        n_more = min(2 - axes.shape[1], scores.shape[1])
+        if rest.any():  # PCA divides by their variance
+            axes = np.column_stack([axes, PCA(n_more, svd_solver="full").fit_transform(rest)])
+        axes = np.column_stack([axes, np.zeros((len(Z), 2))])[:, :2]
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
     return axes * np.where(signs == 0.0, 1.0, signs)
+
+
+def discriminants(scores: FloatArray, codes: IntArray) -> FloatArray:
+    """At most two linear discriminants of rows; none where a class has no spread: (N, <= 2)."""
+    n = min(2, len(np.unique(codes)) - 1, scores.shape[1])
+    if n == 0:
+        return np.empty((len(scores), 0))
+    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=SHRINKAGE, n_components=n)
+    try:
+        return lda.fit(scores, codes).transform(scores)
+    except np.linalg.LinAlgError:  # all rows of a class are the same
+        return np.empty((len(scores), 0))

@@ -1,23 +1,23 @@
-"""Which columns of a table become inputs, as what, and why others do not."""
+"""Which columns of a table become inputs, of which type, and why others are left out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sdgm._typing import IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, listed, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.matching import check_finite
-from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, way_of_writing
+from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, number_format
+from sdgm.text import counted
 
 # levels of a category that get a feature; rarer ones have none
 MAX_LEVELS = 20
-# texts of which more than this share are distinct name the rows and do not group them
+# a larger share of distinct texts is a row ID, not a category
 DISTINCT_SHARE = 0.5
-# share of values that decides what a column of texts is meant to be
+# share of the values that decides the type of a column of texts
 MOST = 0.9
 DATE = r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?$"
 
@@ -44,34 +44,30 @@ class ColumnNote:
     missing: int = 0
     levels: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
-
 
 def chosen_columns(
     frame: Any,
     train: IntArray,
-    others: Sequence[str],
+    others: Sequence[str | None],
     *,
     allow_missing: bool = True,
     rows: IntArray | None = None,
 ) -> tuple[tuple[Input, ...], list[ColumnNote]]:
     """The inputs of a table, and what became of each of its columns.
 
-    Kinds, and whether values are missing, are decided from all rows; medians and levels come from
-    those to learn from.
+    Types, and whether values are missing, are decided from all rows; medians and levels come from
+    the training rows.
 
     Parameters
     ----------
     frame : polars.DataFrame
         Rows with a label.
     train : array of int
-        Rows to learn from.
+        Training rows.
     others : sequence of str
-        Columns that are no inputs: target and id.
+        Columns that are not inputs: target and id.
     allow_missing : bool
-        Whether missing values are filled in; otherwise they are refused.
+        Whether missing values are imputed; otherwise they are refused.
     rows : array of int, optional
         Where the rows are in the file, counted from zero.
     """
@@ -79,7 +75,7 @@ def chosen_columns(
     notes: list[ColumnNote] = []
     for name in frame.columns:
         if name not in others:
-            column, note = judged(frame.get_column(name), train, rows)
+            column, note = as_input(frame.get_column(name), train, rows)
             notes.append(note)
             if column is not None:
                 inputs.append(column)
@@ -100,7 +96,9 @@ def chosen_columns(
     return tuple(inputs), notes
 
 
-def judged(series: Any, train: IntArray, rows: IntArray | None) -> tuple[Input | None, ColumnNote]:
+def as_input(
+    series: Any, train: IntArray, rows: IntArray | None
+) -> tuple[Input | None, ColumnNote]:
     """A column as an input, if it can be one."""
     kind = kind_of(series)
     if kind == "numbers":
@@ -114,14 +112,14 @@ def judged(series: Any, train: IntArray, rows: IntArray | None) -> tuple[Input |
 
 
 def left_out(series: Any, reason: str, missing: int = 0) -> tuple[None, ColumnNote]:
-    """A column that is no input."""
+    """A column that is not an input, with the reason."""
     return None, ColumnNote(series.name, "left out", reason, missing)
 
 
 def as_number(
     series: Any, train: IntArray, rows: IntArray | None
 ) -> tuple[Input | None, ColumnNote]:
-    """A numeric column, unless it says nothing."""
+    """A numeric column, unless it is constant, empty or counts the rows."""
     values, _ = as_numbers(series)
     check_finite(series.name, values, rows=rows)
     missing = values.null_count()
@@ -143,7 +141,7 @@ def as_number(
 
 
 def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None, ColumnNote]:
-    """A column of texts, unless they say nothing."""
+    """A column of texts, unless it is constant, empty, dates, numbers or a row ID."""
     texts = as_texts(series)
     present = texts.drop_nulls()
     missing, n_distinct = texts.null_count(), present.n_unique()
@@ -157,9 +155,9 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
         if n_odd < (1.0 - MOST) * len(present):
             _, odd = as_numbers(series)
             example = quoted(series.filter(odd)[0])
-            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; mend these"
+            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; correct these"
             return left_out(series, reason, missing)
-        if what := way_of_writing(present, MOST):
+        if what := number_format(present, MOST):
             reason = f"looks like numbers with {what}, such as {quoted(present[0])}"
             return left_out(series, f"{reason}; write them as 1234.5", missing)
         reason = f"{n_distinct:,} distinct values in {counted(len(present), 'row')}"
@@ -173,7 +171,7 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
 
 
 def frequent_levels(texts: Any) -> tuple[str, ...]:
-    """The most frequent values, and of equally frequent ones those first in the alphabet."""
+    """The most frequent values, ties in alphabetical order."""
     counts = texts.drop_nulls().alias("level").value_counts(name="n")
     ordered = counts.sort(["n", "level"], descending=[True, False])
     return tuple(ordered["level"].head(MAX_LEVELS).to_list())

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import IO, Any
 
+from sdgm.tables.delimited_errors import fields_of, first_error, n_short_rows
 from sdgm.tables.errors import TableError, listed, polars
-from sdgm.tables.faults import fault, n_short_rows
-from sdgm.tables.values import may_be_thousands, nameless, with_decimal_points
+from sdgm.tables.values import may_be_thousands, with_decimal_points
 
-# bytes that are read first, and then at once
-START = 1 << 16
-BLOCK = 1 << 23
-# longest row, and longest header
-MAX_ROW = 1 << 26
+START, BLOCK = 1 << 16, 1 << 23  # bytes that are read first, and then at a time
+MAX_ROW = 1 << 26  # bytes of a row or header
 SEPARATORS = ",;\t|"
-# rows that are looked at to find the separator
-LOOKED_AT = 5
+LOOKED_AT = 5  # rows from which the separator is found
 
 
 class DelimitedText:
     r"""A stream of CSV or the like, read once from start to end.
 
-    Rows with nothing in them are skipped; rows that end early lack values and are counted.
+    Blank rows are skipped; rows with too few fields lack values and are counted.
 
     Parameters
     ----------
     stream : binary file
     name : str
-        What to call it in errors.
+        For error messages.
     separator : str, optional
         Between the fields of a row; found from the first rows if not given.
 
@@ -52,6 +49,7 @@ class DelimitedText:
         start = self.header_bytes()
         end = row_end(start) or len(start)
         self.rest = start[end:]
+        self.header_line = start[:end].rstrip(b"\r\n")
         header = self.decoded(start[:end], 0)
         self.separator = separator or found_separator(header, self.rest)
         self.columns = self.checked_names(header)
@@ -67,7 +65,7 @@ class DelimitedText:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise TableError(f"{self.name} is UTF-16 text; save it as UTF-8.")
         if data.startswith((b"PK\x03\x04", b"PAR1")) or b"\0" in data:
-            raise TableError(f"{self.name} is no text but a binary file; save it as CSV.")
+            raise TableError(f"{self.name} is a binary file, not text; save it as CSV.")
         data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
         if not data.strip():
             raise TableError(f"{self.name} is empty; it needs a header and rows.")
@@ -83,9 +81,8 @@ class DelimitedText:
         """Names of the columns; those without one are numbered."""
         if header.count('"') % 2:
             raise TableError(f"The header of {self.name} has no end; is a quote not closed?")
-        fields = next(csv.reader(io.StringIO(header, newline=""), delimiter=self.separator))
-        self.header = tuple(fields)
-        names = [field.strip() or f"column {i + 1}" for i, field in enumerate(fields)]
+        self.header = next(fields_of(header, self.separator))
+        names = [field.strip() or f"column {i + 1}" for i, field in enumerate(self.header)]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise TableError(
@@ -118,7 +115,7 @@ class DelimitedText:
             frame = self.parsed(block, columns, numbers)
             if len(self.columns) > 1 and all(column.null_count() for column in frame):
                 frame = self.without_empty_lines(frame, block)
-            self.refuse_header(frame, block)
+            self.refuse_header(block)
             if frame.get_column(last).null_count():
                 self.short_rows += n_short_rows(block, self.separator, n_needed)
             self.n_rows += len(frame)
@@ -131,7 +128,10 @@ class DelimitedText:
             return self.parsed_as(block, columns, numbers)
         except pl.exceptions.PolarsError:
             if not numbers:
-                raise self.trouble(block) from None
+                text = self.decoded(block, self.n_rows)
+                raise first_error(
+                    text, self.separator, len(self.columns), self.n_rows, self.name
+                ) from None
         frame = self.parsed(block, columns, ())
         return frame.with_columns(
             self.with_points(frame.get_column(name)) for name in columns if name in numbers
@@ -144,9 +144,9 @@ class DelimitedText:
         return with_decimal_points(texts)
 
     def parsed_as(self, block: bytes, columns: Sequence[str], numbers: Collection[str]) -> Any:
-        """Rows of a block with fixed types; an error of polars where they do not fit."""
+        """Rows of a block with fixed types; polars raises where they do not fit."""
         pl = polars()
-        # names of our own, since polars takes some names for patterns
+        # neutral names, since polars takes some names for patterns
         aliases = {name: f"c{i}" for i, name in enumerate(self.columns)}
         header = self.separator.join(aliases.values()).encode() + b"\n"
         frame = pl.read_csv(
@@ -169,36 +169,21 @@ class DelimitedText:
         empty.columns = [f"c{i}" for i in range(len(self.columns))]
         return frame.filter(~empty.select(pl.all_horizontal(pl.all().is_null())).to_series())
 
-    def refuse_header(self, frame: Any, block: bytes) -> None:
-        """Refuse a second header, as where files were put one after the other."""
-        if len(self.columns) == 1 or not self.repeated(frame).any():
+    def refuse_header(self, block: bytes) -> None:
+        """Refuse a second header, as where files were concatenated."""
+        if len(self.columns) == 1 or b"\n" + self.header_line not in b"\n" + block:
             return
-        whole = self.parsed_as(block, self.columns, ())
-        if len(whole) > len(frame):
-            whole = self.without_empty_lines(whole, block)
-        rows = self.repeated(whole).arg_true()
-        if len(rows):
-            row = self.n_rows + rows[0] + 1
-            raise TableError(f"Row {row:,} of {self.name} repeats the header; leave it out.")
-
-    def repeated(self, frame: Any) -> Any:
-        """Which rows have the header's texts, going by the columns of texts of a frame."""
-        pl = polars()
-        said = dict(zip(self.columns, self.header, strict=True))
-        columns = [column for column in frame if column.dtype == pl.String]
-        found = pl.repeat(bool(columns), len(frame), eager=True)
-        for column in columns:
-            text = said[column.name]
-            found &= (nameless(column) == text).fill_null(False) if text else column.is_null()
-        return found
-
-    def trouble(self, block: bytes) -> TableError:
-        """Why a block is no table."""
-        text = self.decoded(block, self.n_rows)
-        return fault(text, self.separator, len(self.columns), self.n_rows, self.name)
+        row = self.n_rows
+        with suppress(csv.Error):  # a value longer than it takes
+            for fields in fields_of(block.decode(errors="replace"), self.separator):
+                row += any(fields)
+                if fields == self.header:
+                    raise TableError(
+                        f"Row {row:,} of {self.name} repeats the header; leave it out."
+                    )
 
     def decoded(self, data: bytes, n_before: int) -> str:
-        """Text of bytes that start after so many rows."""
+        """Text of bytes that follow ``n_before`` rows."""
         try:
             return data.decode()
         except UnicodeDecodeError as error:
@@ -238,16 +223,12 @@ def last_row_end(data: bytes) -> int:
 
 def found_separator(header: str, rest: bytes) -> str:
     """The separator that makes most fields of the header, and as many of the first rows."""
+    text = header.rstrip("\r\n") + "\n" + rest[:START].decode(errors="replace")
 
     def fields(separator: str) -> tuple[bool, bool, int]:
-        text = header.rstrip("\r\n") + "\n" + rest[:START].decode(errors="replace")
-        counts = []
+        rows = filter(None, fields_of(text, separator))
         try:
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
-                if row:
-                    counts.append(len(row))
-                if len(counts) > LOOKED_AT:
-                    break
+            counts = [len(row) for row in islice(rows, LOOKED_AT + 1)]
         except csv.Error:
             return False, False, 0
         # the last row may be cut off, and short rows are no sign of another separator

@@ -1,18 +1,16 @@
-"""What is said to a user whose table cannot be used, and how names are shown in it."""
+"""Errors about a user's table, and how names and values are quoted in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
-from sdgm import phrases
-from sdgm.phrases import counted
+from sdgm import text
 
-# of a name or value of the user's that is shown in a sentence
-MAX_SHOWN = 60
-# of names in a list
-MAX_LISTED = 8
+MAX_SHOWN = 60  # characters of a name or value in a message
+MAX_LISTED = 8  # names in a list
 
 
 class TableError(ValueError):
@@ -29,7 +27,7 @@ class TableError(ValueError):
 
 
 class SettingError(TableError):
-    """An argument has no meaning; commands name the option instead.
+    """An invalid argument; the commands name the option instead.
 
     Attributes
     ----------
@@ -51,30 +49,33 @@ def quoted(value: object) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Names in quotes with commas between them, the first few."""
-    return phrases.listed(map(quoted, values), most=MAX_LISTED)
+    """The first few names in quotes, with commas between them."""
+    return text.listed(map(quoted, values), most=MAX_LISTED)
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """A question with the most similar of the names, or a list of them."""
+    """A question with the most similar name, or a list of all names."""
     folded = {each.strip().casefold(): each for each in reversed(names)}
     close = get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
     return f"did you mean {quoted(folded[close[0]])}?" if close else f"there are {listed(names)}."
 
 
 def short_rows_sentence(n: int) -> str:
-    """What is said of rows with fewer fields than the header."""
-    end = "ends" if n == 1 else "end"
-    it = "it lacks" if n == 1 else "they lack"
-    return f"{counted(n, 'row')} {end} before the last column; what {it} counts as missing."
+    """The remark about rows with fewer fields than the header."""
+    end, it = ("ends", "it lacks") if n == 1 else ("end", "they lack")
+    return f"{text.counted(n, 'row')} {end} before the last column; what {it} counts as missing."
+
+
+def package(name: str) -> Any:
+    """A package of the extra ``io``, or one sentence on how to install it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise ImportError(
+            f'Reading tables needs {name}, which is not installed: pip install "sdgm[io]"'
+        ) from None
 
 
 def polars() -> Any:
-    """The package polars, or one sentence on how to get it."""
-    try:
-        import polars as pl
-    except ModuleNotFoundError:
-        raise ImportError(
-            'Reading tables needs polars, which is not installed: pip install "sdgm[io]"'
-        ) from None
-    return pl
+    """The package polars."""
+    return package("polars")

@@ -1,12 +1,14 @@
-"""How well a model does on rows with labels."""
+"""Measures of predictions against labels, of tables and of arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.metrics import brier_score, calibration_bins, expected_calibration_error
@@ -41,9 +43,9 @@ class Evaluation:
     reliability : list of dict
         Confidence, accuracy and count of predictions of similar confidence.
     uncertain : list of dict
-        Rows whose most probable class has the least probability.
+        Rows whose most probable class has the least probability, counted from 1.
     surprising : list of dict
-        Wrong rows whose own label has the least probability. Rows are counted from 1.
+        Misclassified rows whose own label has the least probability.
     unlabelled : int
         Rows without a label, left out.
     short_rows : int
@@ -91,58 +93,106 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     0.5
     """
     frame, name, short_rows = whole_table(source, keep=(model.target,))
-    codes = label_codes(named_column(frame, model.target, "target"), model.classes)
+    codes = label_codes(named_column(frame, model.target, "target"), model.classes_)
     unknown = np.flatnonzero(codes == UNKNOWN)
     if len(unknown):
         label = frame.get_column(model.target)[int(unknown[0])]
         raise TableError(
             f"Column {quoted(model.target)} has the label {quoted(label)} in row "
-            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes)}."
+            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes_)}."
         )
     rows = np.flatnonzero(codes != MISSING)
     if not len(rows):
         raise TableError(f"{name} has no row with a label in column {quoted(model.target)}.")
     inputs = typed(model.inputs, frame)[rows]
     P = model.proba_of(encoded(model.inputs, inputs))
-    result = measured(P, codes[rows], model.classes, inputs, rows)
+    result = evaluation(P, codes[rows], model.classes_, partial(inputs.row, named=True), rows)
     return replace(result, unlabelled=len(frame) - len(rows), short_rows=short_rows)
 
 
-def measured(
+def evaluate_classifier(classifier: Any, X: Any, y: Any) -> Evaluation:
+    """Measure a classifier on rows with labels.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+    X, y : arrays
+        Rows that it was not fitted to.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from sdgm import KernelSDGMClassifier
+    >>> from sdgm.datasets import make_ripley
+    >>> X, y, X_test, y_test = make_ripley().split()
+    >>> model = KernelSDGMClassifier(2, random_state=0).fit(X, y)
+    >>> evaluate_classifier(model, X_test, y_test).error < 0.12
+    True
+    """
+    P, y, classes = classifier.predict_proba(X), np.asarray(y), classifier.classes_
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"y has the label {y[unknown].tolist()[0]!r}, which the model does not know; leave "
+            "such rows out."
+        )
+    X = check_array(X, dtype=np.float64)
+    names = getattr(classifier, "feature_names_in_", [f"x{i + 1}" for i in range(X.shape[1])])
+
+    def values(i: int) -> dict[str, float]:
+        return dict(zip(map(str, names), X[i].tolist(), strict=True))
+
+    return evaluation(P, np.searchsorted(classes, y), classes, values, np.arange(len(X)))
+
+
+def evaluation(
     P: FloatArray,
     codes: IntArray,
     classes: np.ndarray[Any, Any],
-    inputs: Any,
+    values: Callable[[int], Mapping[str, Any]],
     rows: IntArray,
 ) -> Evaluation:
     """Measures of probabilities (N, C) against class indices (N,).
 
     Parameters
     ----------
-    inputs : polars.DataFrame
-        Values of the rows, to be shown.
+    values : callable
+        Values of row i by column, to be shown.
     rows : (N,) array
-        Where they are in the file, counted from zero.
+        Position of each row in the file, counted from zero.
     """
-    C = len(classes)
+    C, labels = len(classes), classes.tolist()
     predicted, confidence = P.argmax(axis=1), P.max(axis=1)
-    right = predicted == codes
     own = P[np.arange(len(P)), codes]
-    confusion = np.bincount(codes * C + predicted, minlength=C * C).reshape(C, C)
-    bins = calibration_bins(right, confidence, RELIABILITY_BINS)
-    described = RowsShown(P, codes, classes, inputs, rows)
-    wrong = np.flatnonzero(~right)
+    wrong = np.flatnonzero(predicted != codes)
+    bins = calibration_bins(predicted == codes, confidence, RELIABILITY_BINS)
+
+    def row(i: int) -> dict[str, Any]:
+        return {
+            "row": int(rows[i]) + 1,
+            "values": {name: cell(value) for name, value in values(i).items()},
+            "label": labels[codes[i]],
+            "predicted": labels[predicted[i]],
+            "probability": float(confidence[i]),
+            "own_probability": float(own[i]),
+        }
+
+    uncertain = np.argsort(confidence, kind="stable")[:KEPT_ROWS]
+    surprising = wrong[np.argsort(own[wrong], kind="stable")[:KEPT_ROWS]]
     return Evaluation(
         rows=len(P),
         **scores(P, codes),
-        confusion=confusion.tolist(),
-        classes=classes.tolist(),
+        confusion=np.bincount(codes * C + predicted, minlength=C * C).reshape(C, C).tolist(),
+        classes=labels,
         reliability=[
             {"confidence": confidence, "accuracy": accuracy, "count": count}
             for count, confidence, accuracy in zip(*(each.tolist() for each in bins), strict=True)
         ],
-        uncertain=described.shown(np.argsort(confidence, kind="stable")[:KEPT_ROWS]),
-        surprising=described.shown(wrong[np.argsort(own[wrong], kind="stable")[:KEPT_ROWS]]),
+        uncertain=[row(i) for i in uncertain.tolist()],
+        surprising=[row(i) for i in surprising.tolist()],
     )
 
 
@@ -158,10 +208,9 @@ def scores(P: FloatArray, codes: IntArray) -> dict[str, Any]:
 
 
 def losses(P: FloatArray, codes: IntArray) -> FloatArray:
-    """Log loss of every row: (N,)."""
-    own = P[np.arange(len(P)), codes]
-    smallest = np.finfo(np.float64).eps  # one row of probability zero would be infinite
-    return -np.log(np.clip(own, smallest, 1.0))
+    """Log loss of every row, clipped as scikit-learn's ``log_loss`` does: (N,)."""
+    eps = np.finfo(np.float64).eps  # one row of probability zero would be infinite
+    return -np.log(np.clip(P[np.arange(len(P)), codes], eps, 1.0 - eps))
 
 
 def lead(losses: FloatArray, others: FloatArray) -> dict[str, float]:
@@ -171,38 +220,8 @@ def lead(losses: FloatArray, others: FloatArray) -> dict[str, float]:
     return {"lead": float(gains.mean()), "lead_error": float(error)}
 
 
-@dataclass(frozen=True)
-class RowsShown:
-    """Rows with what was predicted for them."""
-
-    P: FloatArray
-    codes: IntArray
-    classes: np.ndarray[Any, Any]
-    inputs: Any
-    rows: IntArray
-
-    def shown(self, which: Sequence[int] | IntArray) -> list[dict[str, Any]]:
-        """Some of the rows as JSON values."""
-        classes = self.classes.tolist()
-        shown = []
-        for i in map(int, which):
-            values = self.inputs.row(i, named=True)
-            predicted = int(self.P[i].argmax())
-            shown.append(
-                {
-                    "row": int(self.rows[i]) + 1,
-                    "values": {
-                        name: "" if value is None else cell(value) for name, value in values.items()
-                    },
-                    "label": classes[self.codes[i]],
-                    "predicted": classes[predicted],
-                    "probability": float(self.P[i, predicted]),
-                    "own_probability": float(self.P[i, self.codes[i]]),
-                }
-            )
-        return shown
-
-
 def cell(value: Any) -> str:
-    """A value as a user would write it."""
+    """A value as a user would write it; empty where it is missing."""
+    if value is None:
+        return ""
     return f"{value:.10g}" if isinstance(value, float) else str(value)

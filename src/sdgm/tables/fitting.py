@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -14,17 +14,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import IntArray
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.json_values import json_value
-from sdgm.phrases import counted
-from sdgm.tables.columns import ColumnNote, chosen_columns
+from sdgm.tables.columns import chosen_columns
 from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
-from sdgm.tables.evaluation import lead, losses, measured, scores
-from sdgm.tables.forms import Form, Progress, forget_states, learned
-from sdgm.tables.inputs import Input, feature_names
+from sdgm.tables.evaluation import evaluation, lead, losses, scores
+from sdgm.tables.forms import Progress, fitted_classifier, forget_states, learning_record
+from sdgm.tables.inputs import feature_names
 from sdgm.tables.labels import (
+    check_named,
     check_training,
+    class_counts,
     codes_among,
     labels_and_rows,
     named_column,
@@ -33,9 +34,10 @@ from sdgm.tables.labels import (
 from sdgm.tables.matching import encoded, typed
 from sdgm.tables.model import TableModel
 from sdgm.tables.reading import whole_table
-from sdgm.tables.record import learning_record, source_record
+from sdgm.tables.settings import Form, check_missing, checked_components
+from sdgm.text import counted
 
-# fewer rows of a class to learn from, or of a test, are said to be few
+# a warning says so where a class has fewer training rows, or the test fewer rows
 FEW_TO_LEARN = 10
 FEW_TO_TEST = 30
 
@@ -53,11 +55,6 @@ class Labelled:
     id_column: str | None
     short_rows: int  # of the file, without all columns
 
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Columns that are no inputs."""
-        return (self.target, self.id_column) if self.id_column else (self.target,)
-
 
 def fit_table(
     source: Any,
@@ -74,18 +71,18 @@ def fit_table(
 ) -> TableModel:
     """Learn to predict a column of a table from the others.
 
-    Columns of numbers are used as they are, columns of names one-hot encoded; dates, names of the
-    rows and columns that never change are left out. What became of each is in
+    Columns of numbers are used as they are, columns of names one-hot encoded; dates, row IDs and
+    constant columns are left out. What became of each is in
     ``model.record["source"]["columns"]``.
 
     Parameters
     ----------
-    source : path, "-" or polars.DataFrame
+    source : path, "-" or a pandas, polars or pyarrow frame
         A file .csv, .tsv, .parquet or .npz; "-" for CSV on standard input.
     target : str
         Column with the labels. Rows without one are left out.
     id_column : str, optional
-        Column that names the rows: not an input, kept in predictions.
+        Row ID; not used as a feature, kept in predictions.
     form : {"auto", "primal", "dual"}, default="auto"
         Quadratic features, kernels at training rows, or the better of both. "auto" is "primal" when
         that is within 0.01 nats of a dense model, and beyond 10,000 rows; else the form with fewer
@@ -93,16 +90,16 @@ def fit_table(
     components : int or "auto", default="auto"
         Components that each class starts with.
     test_size : float, default=0.25
-        Share of the rows to hold out and test on, of every class; 0 for no test.
+        Share of the rows to hold out and test on, stratified by class; 0 for no test.
     missing : {"impute", "error"}, default="impute"
-        Missing numbers become the median, with a feature that says so, and missing names a level of
+        Missing numbers become the median, with an indicator feature, and missing names a level of
         their own; or they are refused.
     refit : bool, default=False
         After the test, learn again from all rows. Otherwise the model is the one that was tested.
     random_state : int, default=0
-        Seed of the split and of learning.
+        Random seed for split and fit.
     progress : callable, optional
-        Called with the form in work and the iterations so far.
+        Called with the form that is being learned and its iterations so far.
 
     Returns
     -------
@@ -117,42 +114,28 @@ def fit_table(
     0.0
     """
     start = perf_counter()
-    if missing not in ("impute", "error"):
-        raise SettingError("missing", f"must be impute or error, got {missing!r}.")
+    check_missing(missing)
     settings = (Form(form), checked_components(components), missing == "impute", random_state)
-    data = labelled(source, target, id_column)
+    data = labelled_rows(source, target, id_column)
     train, test = split_rows(data.labels, test_size, random_state)
     check_training(data.labels[train])
     check_enough(data.labels[train], settings[1])
-    model, notes = fitted_to(data, train, *settings, progress)
-    tested = tested_on(model, data, train, test) if len(test) else {}
+    model = fitted_model(data, train, *settings, progress)
+    tested = held_out_record(model, data, train, test) if len(test) else {}
     if refit and len(test):
         settings = (Form(model.record["form"]), *settings[1:])
-        model, notes = fitted_to(data, np.arange(len(data.labels)), *settings, progress)
+        model = fitted_model(data, np.arange(len(data.labels)), *settings, progress)
     model.record |= tested
     model.record["refit"] = bool(refit and len(test))
     model.record["source"] |= {"train_rows": len(train)}
-    model.record["warnings"] += advice(data, train, test, notes)
+    model.record["warnings"] += advice(data, train, test)
     model.record["seconds"] = perf_counter() - start
     model.record = json_value(model.record)
     return model
 
 
-def checked_components(components: int | str) -> int | str:
-    """A number of components, or "auto"."""
-    if components == "auto":
-        return components
-    try:
-        number = int(components)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise SettingError("components", f"must be auto or a positive integer, got {components!r}.")
-    return number
-
-
 def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
-    """Refuse more components than any class has rows to learn from.
+    """Refuse more components than the largest class has training rows.
 
     Classes with fewer get as many components as they have rows, with a warning.
     """
@@ -165,23 +148,21 @@ def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
         )
 
 
-def labelled(source: Any, target: str, id_column: str | None) -> Labelled:
+def labelled_rows(source: Any, target: str, id_column: str | None) -> Labelled:
     """The rows of a table that have a label."""
-    keep = (target, id_column) if id_column else (target,)
-    frame, name, short_rows = whole_table(source, keep)
+    frame, name, short_rows = whole_table(source, (target, id_column or target))
     series = named_column(frame, target, "target")
     if id_column is not None:
-        named_column(frame, id_column, "id")
+        check_named(frame.columns, id_column, "id")
         if id_column == target:
             raise TableError(f"Column {quoted(target)} cannot be both target and id.")
     if not len(frame):
         raise TableError(f"{name} has a header but no rows.")
     labels, rows = labels_and_rows(series)
-    n_rows = len(frame)
-    return Labelled(name, frame[rows], labels, rows, n_rows, target, id_column, short_rows)
+    return Labelled(name, frame[rows], labels, rows, len(frame), target, id_column, short_rows)
 
 
-def fitted_to(
+def fitted_model(
     data: Labelled,
     train: IntArray,
     form: Form,
@@ -189,52 +170,52 @@ def fitted_to(
     allow_missing: bool,
     random_state: int,
     progress: Progress | None,
-) -> tuple[TableModel, list[ColumnNote]]:
-    """A model learned from some of the rows, and what became of the columns."""
+) -> TableModel:
+    """A model learned from some of the rows."""
+    from sdgm.report.story import film
+
     inputs, notes = chosen_columns(
-        data.frame, train, data.others, allow_missing=allow_missing, rows=data.rows
+        data.frame,
+        train,
+        (data.target, data.id_column),
+        allow_missing=allow_missing,
+        rows=data.rows,
     )
-    X = features(inputs, data, train)
+    X = encoded(inputs, typed(inputs, data.frame)[train])
     labels = data.labels[train]
-    classifier, forms, said = learned(
+    classifier, forms, said = fitted_classifier(
         X, feature_names(inputs), labels, form, components, random_state, progress
     )
     record = learning_record(classifier, forms[0]["form"])
     record |= {"forms": forms, "warnings": said}
     if isinstance(classifier, KernelSDGMClassifier):  # as all rows of files, they count from 1
         record["relevance_rows"] = data.rows[train][classifier.relevance_] + 1
-    record["source"] = source_record(
-        data.name, data.n_rows, data.labels, [note.as_dict() for note in notes]
-    )
-    model = TableModel(inputs, data.target, classifier, record, {}, data.id_column)
-    model.story = story(classifier, X, labels)
+    record["source"] = {
+        "name": data.name,
+        "rows": data.n_rows,
+        "rows_used": len(data.labels),
+        "class_counts": class_counts(data.labels),
+        "columns": [asdict(note) for note in notes],
+    }
+    story = film(classifier, X, labels)
     forget_states(classifier)
-    return model, notes
+    return TableModel(inputs, data.target, classifier, record, story, data.id_column)
 
 
-def features(inputs: Sequence[Input], data: Labelled, rows: IntArray) -> FloatArray:
-    """What a classifier sees of some rows: (N, D)."""
-    return encoded(inputs, typed(inputs, data.frame)[rows])
-
-
-def story(classifier: Any, X: FloatArray, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """The learning, step by step, for the report."""
-    from sdgm.report.story import film
-
-    return film(classifier, X, labels)
-
-
-def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray) -> dict[str, Any]:
-    """Measures on the rows held out, of the model and of simple ones."""
+def held_out_record(
+    model: TableModel, data: Labelled, train: IntArray, test: IntArray
+) -> dict[str, Any]:
+    """Measures on the rows held out, of the model and of baselines."""
     inputs = typed(model.inputs, data.frame)
     X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
-    train_codes, codes = (codes_among(data.labels[rows], model.classes) for rows in (train, test))
+    train_codes, codes = (codes_among(data.labels[rows], model.classes_) for rows in (train, test))
     P = model.proba_of(X_test)
-    held_out = measured(P, codes, model.classes, inputs[test], data.rows[test])
-    shares = np.bincount(train_codes, minlength=len(model.classes)) / len(train)
+    values = partial(inputs[test].row, named=True)
+    held_out = evaluation(P, codes, model.classes_, values, data.rows[test])
+    shares = np.bincount(train_codes, minlength=len(model.classes_)) / len(train)
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a baseline may be a rough one
+        warnings.simplefilter("ignore", ConvergenceWarning)  # good enough for a baseline
         logistic.fit(X_train, train_codes)
     baselines = {
         "logistic regression": logistic.predict_proba(X_test),
@@ -249,10 +230,8 @@ def tested_on(model: TableModel, data: Labelled, train: IntArray, test: IntArray
     }
 
 
-def advice(
-    data: Labelled, train: IntArray, test: IntArray, notes: Sequence[ColumnNote]
-) -> list[str]:
-    """What a user should know of the rows before trusting the numbers."""
+def advice(data: Labelled, train: IntArray, test: IntArray) -> list[str]:
+    """Warnings about the rows: left out, cut short, too few."""
     said = []
     if data.n_rows > len(data.labels):
         said.append(f"{counted(data.n_rows - len(data.labels), 'row')} without a label left out.")

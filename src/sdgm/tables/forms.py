@@ -1,66 +1,56 @@
-"""The classifier of a table: one form, or the better of both."""
+"""The classifier of a table, in one form or the better of both, and the record of its learning."""
 
 from __future__ import annotations
 
+import platform
 import warnings
 from collections.abc import Callable
-from enum import StrEnum
+from datetime import UTC, datetime
+from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from sdgm import __version__
 from sdgm._typing import FloatArray
-from sdgm.estimators.automatic import FAITHFUL, MAX_ROWS
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.choosing import FAITHFUL, MAX_ROWS
 from sdgm.estimators.dual import KernelSDGMClassifier
+from sdgm.estimators.parameters import components_per_class
+from sdgm.estimators.plan import settings_of
 from sdgm.estimators.primal import SDGMClassifier
-from sdgm.tables.errors import SettingError, polars
+from sdgm.tables.errors import polars
+from sdgm.tables.settings import Form
 
-# mean divergence in nats from the dense model, and so log loss, that is worth a larger model
+# difference in mean divergence from the dense model, in nats of log loss, that justifies a larger
+# model
 WORTH_IT = 2.0 * FAITHFUL
-# told the form in work, and how many iterations its learning has made
+# called with the form that is being learned and the number of its iterations so far
 Progress = Callable[[str, int], None]
-
-
-class Form(StrEnum):
-    """Which form of the model to learn."""
-
-    AUTO = "auto"
-    PRIMAL = "primal"
-    DUAL = "dual"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Form:
-        known = ", ".join(map(str, cls))
-        raise SettingError("form", f"must be one of {known}, got {value!r}.")
+HISTORY = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_components")
 
 
 class Iterations:
-    """A callback of scikit-learn that counts iterations."""
+    """A callback of scikit-learn that counts iterations; it needs all four methods."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:
-        self.tell = tell
-        self.n = 0
+        self.tell, self.n = tell, 0
 
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
+    def setup(self, estimator: Any, context: Any) -> None: ...
 
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to clear away."""
+    def teardown(self, estimator: Any, context: Any) -> None: ...
 
-    def on_fit_task_begin(self, estimator: Any, context: Any, **_: Any) -> None:
-        """Nothing to say yet."""
+    def on_fit_task_begin(self, estimator: Any, context: Any, **_: Any) -> None: ...
 
     def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> bool:
-        """Tell how many there were."""
         self.n += 1
         self.tell(self.n)
         return False
 
 
 def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
-    """A classifier of this form; what is not given is chosen from the rows."""
+    """A classifier of this form; settings that are not given are chosen from the data."""
     common: dict[str, Any] = {"random_state": random_state, "record_states": True}
     if form is Form.PRIMAL:
         if components != "auto":
@@ -71,7 +61,7 @@ def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
     return KernelSDGMClassifier(**common)
 
 
-def learned(
+def fitted_classifier(
     X: FloatArray,
     names: tuple[str, ...],
     labels: np.ndarray[Any, Any],
@@ -80,10 +70,10 @@ def learned(
     random_state: int,
     progress: Progress | None = None,
 ) -> tuple[BaseSDGM, list[dict[str, Any]], list[str]]:
-    """A fitted classifier, the forms that were tried, and what there was to warn of.
+    """A fitted classifier, a summary of each form that was tried, and the warnings of the fit.
 
-    Both forms learn from the same dense model. The primal one comes first, and is taken if its
-    divergence from the dense model is at most `WORTH_IT`. Otherwise the dual one is tried too: the
+    Both forms learn from the same dense model. The primal form comes first, and is taken if its
+    divergence from the dense model is at most `WORTH_IT`. Otherwise the dual form is tried too: the
     one with fewer numbers is taken, unless the other is closer by more than `WORTH_IT`. Beyond
     `MAX_ROWS` rows only the primal form is tried.
     """
@@ -112,16 +102,15 @@ def learned(
 
 
 def watch(classifier: BaseSDGM, form: Form, progress: Progress | None) -> None:
-    """Have iterations told, where scikit-learn has callbacks."""
-    if progress is None:
-        return
-    progress(str(form), 0)
-    if hasattr(classifier, "set_callbacks"):
-        classifier.set_callbacks(Iterations(lambda n: progress(str(form), n)))
+    """Report iterations, where scikit-learn has callbacks."""
+    if progress is not None:
+        progress(str(form), 0)
+        if hasattr(classifier, "set_callbacks"):
+            classifier.set_callbacks(Iterations(lambda n: progress(str(form), n)))
 
 
 def better(tried: list[dict[str, Any]]) -> int:
-    """Which of the forms to take: the fewest numbers among the closest."""
+    """Index of the form to take: the fewest numbers among the closest to the dense model."""
     if any(each["divergence"] is None for each in tried):  # they learned from the labels
         return max(range(len(tried)), key=lambda i: tried[i]["log_evidence"])
     closest = min(each["divergence"] for each in tried)
@@ -130,7 +119,7 @@ def better(tried: list[dict[str, Any]]) -> int:
 
 
 def summary(form: Form, classifier: BaseSDGM, seconds: float) -> dict[str, Any]:
-    """What is remembered of a form that was tried."""
+    """Size, quality and time of a form that was tried."""
     vectors = getattr(classifier, "relevance_vectors_", np.empty((0, 0)))
     candidates = classifier.candidates_
     return {
@@ -143,7 +132,39 @@ def summary(form: Form, classifier: BaseSDGM, seconds: float) -> dict[str, Any]:
     }
 
 
+def learning_record(classifier: BaseSDGM, form: str) -> dict[str, Any]:
+    """When, with which software and settings a classifier was learned, and its history."""
+    initial = components_per_class(
+        settings_of(classifier, classifier.chosen_)["n_components"], classifier.classes_
+    )
+    defaults = type(classifier)().get_params()
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"sdgm": __version__, "python": platform.python_version(), **packages},
+        "form": form,
+        "parameters": {
+            name: value
+            for name, value in classifier.get_params().items()
+            if value != defaults[name] and name != "record_states"
+        },
+        "chosen": dict(classifier.chosen_),
+        "converged": bool(classifier.converged_),
+        "weights": {
+            "initial": int(classifier.n_initial_weights_),
+            "final": int(classifier.n_active_weights_),
+        },
+        "components": {
+            "initial": np.maximum(initial, classifier.n_components_).tolist(),
+            "final": classifier.n_components_.tolist(),
+        },
+        "history": {
+            name: [getattr(record, name) for record in classifier.history_] for name in HISTORY
+        },
+    }
+
+
 def forget_states(classifier: BaseSDGM) -> None:
-    """Drop what was kept for the story alone."""
+    """Drop the states that were recorded for the report."""
     classifier.training_ = classifier.training_.without_states()
     classifier.set_params(record_states=False)

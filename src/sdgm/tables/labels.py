@@ -1,28 +1,34 @@
-"""The column with the labels: which classes it names, and which rows have none."""
+"""The target column: its classes, the rows without a label, and the split of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import SettingError, TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import UNKNOWN
 from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, nameless
+from sdgm.text import counted
 
-# more classes than this, with fewer rows each than that, are a quantity or names of the rows
+# more classes than this, with fewer rows each than that, are a quantity or a row ID
 MANY_CLASSES = 20
 FEW_ROWS = 5
-MISSING = -2
+MISSING = -2  # code of a row without a label
+
+
+def check_named(columns: Sequence[str], name: str, what: str) -> None:
+    """Refuse a name that no column has, with the most similar one."""
+    if name not in columns:
+        hint = did_you_mean(name, columns)
+        raise TableError(f"There is no column {quoted(name)} for the {what}: {hint}")
 
 
 def named_column(frame: Any, name: str, what: str) -> Any:
-    """A column of the table by name, or a sentence with the most similar one."""
-    if name not in frame.columns:
-        hint = did_you_mean(name, frame.columns)
-        raise TableError(f"There is no column {quoted(name)} for the {what}: {hint}")
+    """A column of a polars frame by name."""
+    check_named(frame.columns, name, what)
     return frame.get_column(name)
 
 
@@ -34,7 +40,7 @@ def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
     pl = polars()
     kind = kind_of(series)
     if kind not in ("numbers", "texts"):
-        raise TableError(f"Column {quoted(series.name)} holds {kind}, which are no classes.")
+        raise TableError(f"Column {quoted(series.name)} holds {kind}, which are not classes.")
     if series.dtype == pl.Boolean or series.dtype.is_integer():
         values = nameless(series)
     elif kind == "numbers":
@@ -57,7 +63,7 @@ def labels_and_rows(series: Any) -> tuple[np.ndarray[Any, Any], IntArray]:
 
 
 def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
-    """Refuse labels that a classifier can learn nothing from."""
+    """Refuse labels that are not classes."""
     classes = np.unique(labels)
     if not len(classes):
         raise TableError(f"Column {quoted(name)} has no labels; nothing can be learned.")
@@ -76,17 +82,17 @@ def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
 
 
 def check_training(labels: np.ndarray[Any, Any]) -> None:
-    """Refuse rows to learn from of which no two classes have a second one."""
+    """Refuse training rows with fewer than two classes of at least two rows."""
     _, counts = np.unique(labels, return_counts=True)
     if (counts >= 2).sum() < 2:
         raise TableError(
-            f"There is next to nothing to learn from: {counted(len(labels), 'row')}, and fewer "
-            "than two classes with at least two; add rows, or hold out fewer."
+            f"Too little training data: {counted(len(labels), 'row')}, and fewer than two classes "
+            "with at least two; add rows, or hold out fewer."
         )
 
 
 def label_codes(series: Any, classes: np.ndarray[Any, Any]) -> IntArray:
-    """Class index of every label, `MISSING` where there is none, `UNKNOWN` of others: (N,)."""
+    """Class index of every label, `MISSING` where there is none, `UNKNOWN` for others: (N,)."""
     if classes.dtype.kind in "iuf" and kind_of(series) in ("numbers", "texts"):
         numbers, odd = as_numbers(series)
         values = numbers.to_numpy()
@@ -95,14 +101,11 @@ def label_codes(series: Any, classes: np.ndarray[Any, Any]) -> IntArray:
         codes[odd.to_numpy()] = UNKNOWN
         return codes
     texts = as_texts(series)
-    names = [str(label).lower() if classes.dtype.kind == "b" else str(label) for label in classes]
+    index: dict[str | None, int] = {str(label): i for i, label in enumerate(classes)}
     if classes.dtype.kind == "b":
-        texts = texts.str.to_lowercase()
-    index = {name: i for i, name in enumerate(names)}
-    return np.array(
-        [MISSING if text is None else index.get(text, UNKNOWN) for text in texts.to_list()],
-        dtype=np.intp,
-    )
+        texts, index = texts.str.to_lowercase(), {"false": 0, "true": 1}
+    index[None] = MISSING
+    return np.array([index.get(text, UNKNOWN) for text in texts.to_list()], dtype=np.intp)
 
 
 def codes_among(values: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> IntArray:
@@ -112,7 +115,7 @@ def codes_among(values: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> 
 
 
 def class_counts(labels: np.ndarray[Any, Any]) -> list[list[Any]]:
-    """How many rows each class has, as JSON values."""
+    """Number of rows of each class, as JSON values."""
     classes, counts = np.unique(labels, return_counts=True)
     return [list(pair) for pair in zip(classes.tolist(), counts.tolist(), strict=True)]
 
@@ -120,9 +123,9 @@ def class_counts(labels: np.ndarray[Any, Any]) -> list[list[Any]]:
 def split_rows(
     labels: np.ndarray[Any, Any], test_size: float, random_state: int
 ) -> tuple[IntArray, IntArray]:
-    """Rows to learn from and rows to hold out, in order; every class keeps its share.
+    """Training and test rows, in order, stratified by class.
 
-    A class of one row is learned from.
+    A class of one row is trained on.
     """
     if not 0.0 <= test_size < 1.0:
         raise SettingError(

@@ -1,13 +1,10 @@
-"""Tables on disk that are larger than memory: Parquet and Arrow files, read some rows at a time."""
+"""Tables on disk that are larger than memory, read some rows at a time."""
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -15,17 +12,18 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
+from sdgm.tables.files import FilePart, paths_of
+from sdgm.tables.values import nameless
 
-PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
-# rows that are read from a file at once, if that is not too many numbers: a part of a row group
-# takes nearly as long to read as the whole
+# rows and numbers that are read at once at most: a part of a row group takes nearly as long to
+# read as the whole
 CHUNK_ROWS = 1 << 17
 CHUNK_NUMBERS = 1 << 22
-# numbers that stay in memory, 256 MB: the first chunks, as rows are read in order again and again
+# numbers that stay in memory, 256 MB: the first chunks, as every pass reads the rows in order
 KEPT_NUMBERS = 1 << 25
 # fewer rows than this are read by themselves
 FEW_ROWS = 1 << 12
-LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file anew."
+LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file again."
 
 
 def open_rows(
@@ -33,10 +31,10 @@ def open_rows(
     target: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[FileRows, np.ndarray[Any, Any] | None]:
-    """Rows of Parquet or Arrow files for `fit`, which reads them when it wants them.
+    """Rows of Parquet or Arrow files for `fit`, which reads them when it needs them.
 
-    Only some rows at a time and the labels are in memory. ``.npy`` files need nothing of the kind:
-    ``np.load(path, mmap_mode="r")`` can be handed to `fit` as it is.
+    Only some rows at a time and the labels are in memory. ``.npy`` files need no reader: pass
+    ``np.load(path, mmap_mode="r")`` to `fit`.
 
     Parameters
     ----------
@@ -62,6 +60,7 @@ def open_rows(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import polars as pl
     >>> from sdgm import SDGMClassifier
@@ -78,14 +77,11 @@ def open_rows(
     """
     parts = [FilePart.opened(path) for path in paths_of(source)]
     names = list(parts[0].schema)
-    if target is not None and target not in names:
-        raise TableError(f"There is no column {quoted(target)}; {did_you_mean(target, names)}")
     if isinstance(columns, str):
         raise TableError(f"columns must be several names, got {quoted(columns)}; put it in a list.")
     chosen = [name for name in names if name != target] if columns is None else list(columns)
-    for name in chosen:
-        if name not in names:
-            raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
+    for name in (*chosen, *([] if target is None else [target])):
+        check_known(name, names)
     if not chosen or target in chosen or len(set(chosen)) < len(chosen):
         raise TableError(
             f"columns must name one or more columns, each once and the target not among them, got "
@@ -95,98 +91,18 @@ def open_rows(
     return X, None if target is None else X.values(target)
 
 
-def paths_of(source: Any) -> list[Path]:
-    """The files that are meant, at least one."""
-    if not isinstance(source, str | os.PathLike):
-        paths = [Path(each) for each in source]
-        if not paths:
-            raise TableError("There are no files in the list; name one at least.")
-        return paths
-    path = Path(source)
-    if not path.is_dir():
-        return [path]
-    paths = sorted(
-        each
-        for each in path.iterdir()
-        if each.suffix.lower() in PARQUET + ARROW and not each.name.startswith((".", "_"))
-    )
-    if not paths:
-        raise TableError(
-            f"The folder {str(path)!r} has no files that end in {', '.join(PARQUET + ARROW)}."
-        )
-    return paths
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """One file of a table.
-
-    Attributes
-    ----------
-    path : Path
-    schema : dict from column to polars type
-    n_rows : int
-    """
-
-    path: Path
-    schema: dict[str, Any]
-    n_rows: int
-
-    @classmethod
-    def opened(cls, path: Path) -> FilePart:
-        """The file, of which only the description is read."""
-        pl = polars()
-        suffix = path.suffix.lower()
-        if suffix == ".npy":
-            raise TableError(
-                f"{str(path)!r} can be given to fit without a reader: "
-                "np.load(path, mmap_mode='r') reads its rows when they are wanted."
-            )
-        if suffix not in PARQUET + ARROW:
-            raise TableError(
-                f"{str(path)!r} ends in none of {', '.join(PARQUET + ARROW)}; save the table as "
-                "one of these, text with polars.scan_csv(path).sink_parquet(new_path)."
-            )
-        with path.open("rb"):  # an error of the system names the file
-            pass
-        try:
-            scan = scanned(path)
-            n_rows = scan.select(pl.len()).collect().item()
-            return cls(path, dict(scan.collect_schema()), n_rows)
-        except (pl.exceptions.PolarsError, OSError):
-            kind = "Parquet" if suffix in PARQUET else "Arrow IPC"
-            raise TableError(f"{path.name} is no {kind} file, or is damaged.") from None
-
-    def read(self, columns: Sequence[str], start: int, stop: int) -> Any:
-        """Some of the rows, as a polars frame."""
-        pl = polars()
-        try:
-            wanted = scanned(self.path).select(pl.selectors.by_name(*columns))
-            frame = wanted.slice(start, stop - start).collect()
-        except (pl.exceptions.PolarsError, OSError):
-            frame = None
-        if frame is None or len(frame) != stop - start:
-            raise TableError(
-                f"{self.path.name} cannot be read from row {start} to row {stop}: it is damaged, "
-                "or was changed or removed after it was opened."
-            )
-        return pl.DataFrame([frame.get_column(name) for name in columns])
-
-
-def scanned(path: Path) -> Any:
-    """The file as a polars frame that is not read yet."""
-    pl = polars()
-    if path.suffix.lower() in PARQUET:
-        return pl.scan_parquet(path, glob=False)
-    return pl.scan_ipc(path, glob=False)
+def check_known(name: str, names: Sequence[str]) -> None:
+    """Refuse a name that no column has."""
+    if name not in names:
+        raise TableError(f"There is no column {quoted(name)}; {did_you_mean(name, names)}")
 
 
 class FileRows:
-    """Numeric columns of files, one after the other, as a table that is read in parts.
+    """Numeric columns of concatenated files, read in chunks.
 
-    Made by `open_rows`. Threads may read at the same time. Rows are read some hundred thousand at
-    once, and the last two such chunks are kept, so that reading in order goes over the files once;
-    the first 256 MB stay, and smaller tables are decoded once and for all.
+    Made by `open_rows`. Threads may read at the same time. A chunk has about a hundred thousand
+    rows. The last two chunks are cached, so that reading in order goes over the files once; the
+    first 256 MB stay in memory, and smaller tables are decoded only once.
 
     Attributes
     ----------
@@ -198,7 +114,7 @@ class FileRows:
     def __init__(self, parts: Sequence[FilePart], columns: Sequence[str]) -> None:
         self.parts, self.columns = list(parts), list(columns)
         for part in self.parts:
-            check_columns(part, self.columns)
+            check_numeric(part, self.columns)
         self.starts = [0, *accumulate(part.n_rows for part in self.parts)]
         self.shape = (self.starts[-1], len(self.columns))
         if not self.shape[0]:
@@ -216,11 +132,8 @@ class FileRows:
         files = f"{len(self.parts)} files" if len(self.parts) > 1 else self.parts[0].path.name
         return f"<FileRows: {self.shape[0]} rows and {self.shape[1]} columns of {files}>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"parts": self.parts, "columns": self.columns}  # another process reads for itself
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileRows, (self.parts, self.columns)  # another process has its own cache and lock
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Rows from ``start`` up to ``stop``: (stop - start, n_columns).
@@ -260,10 +173,11 @@ class FileRows:
 
     def _numbers(self, start: int, stop: int) -> FloatArray:
         """Rows straight from the files."""
+        Float64 = polars().Float64
         X = np.empty((stop - start, self.shape[1]), order="F")
         for first, frame in self._frames(self.columns, start, stop):
             for d, values in enumerate(frame.iter_columns()):
-                X[first - start : first - start + len(frame), d] = numbers(values)
+                X[first - start : first - start + len(frame), d] = values.cast(Float64).to_numpy()
         if not np.isfinite(X).all():
             n, d = np.argwhere(~np.isfinite(X))[0]
             problem = "is missing" if np.isnan(X[n, d]) else f"is {X[n, d]}"
@@ -275,14 +189,10 @@ class FileRows:
 
     def _frames(self, columns: Sequence[str], start: int, stop: int) -> Iterator[tuple[int, Any]]:
         """Polars frames of rows, one per file, each with the number of its first row."""
-        first_part = max(bisect_right(self.starts, start) - 1, 0)
-        spans = list(pairwise(self.starts))
-        for part, (first, end) in zip(self.parts[first_part:], spans[first_part:], strict=True):
+        for part, (first, end) in zip(self.parts, pairwise(self.starts), strict=True):
             a, b = max(start, first), min(stop, end)
             if b > a:
                 yield a, part.read(columns, a - first, b - first)
-            if end >= stop:
-                return
 
     def frames(self, n_rows: int = CHUNK_ROWS) -> Iterator[Any]:
         """All rows in order, as polars frames of at most ``n_rows``: for `predict_proba` and such.
@@ -297,8 +207,8 @@ class FileRows:
         """
         pl = polars()
         for start in range(0, self.shape[0], n_rows):
-            stop = min(start + n_rows, self.shape[0])
-            yield pl.concat([frame for _, frame in self._frames(self.columns, start, stop)])
+            parts = self._frames(self.columns, start, start + n_rows)
+            yield pl.concat([frame for _, frame in parts])
 
     def values(self, column: str) -> np.ndarray[Any, Any]:
         """One column of all rows, in memory: labels, or sample weights.
@@ -312,15 +222,12 @@ class FileRows:
         -------
         values : array of shape (n_rows,)
         """
-        names = list(self.parts[0].schema)
-        if column not in names:
-            raise TableError(f"There is no column {quoted(column)}; {did_you_mean(column, names)}")
+        check_known(column, list(self.parts[0].schema))
         check_labels(self.parts, column)
         chunks = []
         for start in range(0, self.shape[0], CHUNK_ROWS):
-            stop = min(start + CHUNK_ROWS, self.shape[0])
-            for first, frame in self._frames([column], start, stop):
-                series = frame.get_column(column).alias("values")  # no pattern
+            for first, frame in self._frames([column], start, start + CHUNK_ROWS):
+                series = nameless(frame.get_column(column))
                 if series.null_count():
                     raise TableError(
                         f"The value in row {first + series.is_null().arg_max()} of column "
@@ -330,16 +237,9 @@ class FileRows:
         return np.concatenate(chunks)
 
 
-def numbers(values: Any) -> FloatArray:
-    """A polars column as numbers; what is missing is NaN."""
-    pl = polars()
-    return values.cast(pl.Float64).to_numpy()
-
-
 def plain(series: Any) -> np.ndarray[Any, Any]:
-    """Labels as numpy has them: numbers, true and false, or text of one width."""
-    pl = polars()
-    kind = series.dtype
+    """Labels as a numpy array of numbers, booleans or text."""
+    pl, kind = polars(), series.dtype
     if kind.is_decimal():
         return series.cast(pl.Float64).to_numpy()
     if kind.is_numeric() or kind == pl.Boolean:
@@ -348,15 +248,11 @@ def plain(series: Any) -> np.ndarray[Any, Any]:
 
 
 def check_labels(parts: Sequence[FilePart], column: str) -> None:
-    """Refuse files whose labels are of different kinds, or none."""
+    """Refuse labels of different types, or of a type that is no label."""
     pl = polars()
     first = parts[0].schema[column]
     for part in parts:
-        kind = part.schema.get(column)
-        if kind is None:
-            raise TableError(
-                f"{part.path.name} has no column {quoted(column)}; all files need the same columns."
-            )
+        kind = part.type_of(column)
         if kind.is_nested() or kind.is_temporal() or kind in (pl.Null, pl.Binary, pl.Object):
             raise TableError(
                 f"Column {quoted(column)} of {part.path.name} holds {kind}, which cannot be a "
@@ -369,16 +265,11 @@ def check_labels(parts: Sequence[FilePart], column: str) -> None:
             )
 
 
-def check_columns(part: FilePart, columns: Sequence[str]) -> None:
-    """Refuse a file whose columns are no numbers."""
-    pl = polars()
+def check_numeric(part: FilePart, columns: Sequence[str]) -> None:
+    """Refuse a file whose columns are not numbers."""
     for name in columns:
-        kind = part.schema.get(name)
-        if kind is None:
-            raise TableError(
-                f"{part.path.name} has no column {quoted(name)}; all files need the same columns."
-            )
-        if not (kind.is_numeric() or kind == pl.Boolean):
+        kind = part.type_of(name)
+        if not (kind.is_numeric() or kind == polars().Boolean):
             raise TableError(
                 f"Column {quoted(name)} of {part.path.name} holds {kind}, not numbers; choose "
                 "others with columns=, or write it as numbers."

@@ -1,4 +1,4 @@
-"""A table held against the inputs of a model: columns by name, values by kind, features."""
+"""The columns of a table that a model reads: found by name, checked by type, encoded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.phrases import counted
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+from sdgm.text import counted
 
 
 def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
@@ -30,24 +30,25 @@ def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
 
 
 def typed(inputs: Sequence[Input], frame: Any, first_row: int = 0) -> Any:
-    """The columns of the inputs, as numbers and names: a frame in their order.
+    """The columns of the inputs as numbers and names: a polars frame in their order.
 
     Parameters
     ----------
     inputs : sequence of Number and Category
     frame : polars.DataFrame
     first_row : int
-        Number of rows that came before, for what is said of a value.
+        Number of rows before these, for error messages.
     """
     check_columns(inputs, frame.columns)
     columns = []
     for column in inputs:
         series = frame.get_column(column.name)
-        if isinstance(column, Number):
-            values = numbers(column, series, first_row)
-        else:
-            values = names(column, series)
-        columns.append(values.alias(column.name))
+        read = (
+            numbers(column, series, first_row)
+            if isinstance(column, Number)
+            else names(column, series)
+        )
+        columns.append(read.alias(column.name))
     return polars().DataFrame(columns)
 
 
@@ -78,8 +79,8 @@ def numbers(column: Number, series: Any, first_row: int) -> Any:
 def names(column: Category, series: Any) -> Any:
     """Values of a column of names, null where missing."""
     is_fraction = series.dtype.is_float() or series.dtype.is_decimal()
-    if kind_of(series) not in ("numbers", "texts") or is_fraction:
-        kind = "fractions" if is_fraction else kind_of(series)
+    kind = "fractions" if is_fraction else kind_of(series)
+    if kind not in ("numbers", "texts"):
         raise TableError(
             f"Column {quoted(column.name)} holds {kind}, but had names in training, such as "
             f"{listed(column.levels[:3])}."
@@ -88,7 +89,7 @@ def names(column: Category, series: Any) -> Any:
 
 
 def check_finite(name: str, values: Any, first_row: int = 0, rows: IntArray | None = None) -> None:
-    """Refuse infinite values; ``rows`` says where in the file they are, if not one by one."""
+    """Refuse infinite values; ``rows`` are the rows of the file, where some were left out."""
     infinite = values.is_infinite()
     if infinite.any():
         row = int(infinite.arg_true()[0])
@@ -104,18 +105,17 @@ def encoded(inputs: Sequence[Input], frame: Any) -> FloatArray:
     X = np.zeros((len(frame), len(feature_names(inputs))), order="F")
     first = 0
     for column in inputs:
-        width = len(column.features)
-        series = frame.get_column(column.name)
+        series, last = frame.get_column(column.name), first + len(column.features)
         if isinstance(column, Number):
-            X[:, first : first + width] = column.encoded(series.to_numpy())
+            X[:, first:last] = column.encoded(series.to_numpy())
         else:
-            X[:, first : first + width] = one_hot(column, series)
-        first += width
+            X[:, first:last] = one_hot(column, series)
+        first = last
     return X
 
 
 def one_hot(column: Category, series: Any) -> FloatArray:
-    """Features of a column of names, as `Category.encoded` has them: (N, n_features)."""
+    """`Category.encoded` for a polars column: (N, n_features)."""
     series = nameless(series)
     features = [series == level for level in column.levels]
     if column.missing:

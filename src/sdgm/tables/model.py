@@ -1,4 +1,4 @@
-"""A model of a table: the columns it reads, the classifier, and how it came about."""
+"""A model of a table: the columns it reads, the classifier, and the record of its training."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sdgm.tables.inputs import Input
 
 @dataclass
 class TableModel:
-    """A classifier for the rows of a table, with all that it needs to read them.
+    """A classifier for the rows of a table, and how to encode them.
 
-    Made by `sdgm.tables.fit_table`, kept by `sdgm.save`.
+    Made by `sdgm.tables.fit_table`, written by `sdgm.save`.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class TableModel:
     classifier : fitted SDGMClassifier or KernelSDGMClassifier
         Learned from the encoded inputs.
     record : dict
-        How the model was made and how well it did, as JSON values; may be empty.
+        How the model was trained and how well it did, as JSON values; may be empty.
     story : dict of arrays
         The learning, step by step, for the report; may be empty.
     id_column : str or None
-        Column that names the rows; it is kept in predictions.
+        Row ID; not used as a feature, kept in predictions.
 
     Examples
     --------
@@ -53,25 +53,26 @@ class TableModel:
     id_column: str | None = None
 
     @property
-    def classes(self) -> np.ndarray[Any, Any]:
+    def classes_(self) -> np.ndarray[Any, Any]:
         """Labels, in the order of the columns of probabilities."""
         return self.classifier.classes_
 
     def features(self, frame: Any) -> FloatArray:
-        """What the classifier sees of the rows of a polars frame: (N, D).
+        """Features of the rows of a pandas, polars or pyarrow frame: (N, D).
 
         Columns are found by name: others are ignored, and their order does not matter.
         """
         from sdgm.tables.matching import encoded, typed
+        from sdgm.tables.reading import polars_frame
 
-        return encoded(self.inputs, typed(self.inputs, frame))
+        return encoded(self.inputs, typed(self.inputs, polars_frame(frame)))
 
     def predict(self, frame: Any) -> np.ndarray[Any, Any]:
-        """Most probable class of each row of a polars frame: (N,)."""
-        return self.classes[self.predict_proba(frame).argmax(axis=1)]
+        """Most probable class of each row of a frame: (N,)."""
+        return self.classes_[self.predict_proba(frame).argmax(axis=1)]
 
     def predict_proba(self, frame: Any) -> FloatArray:
-        """Class probabilities of each row of a polars frame: (N, C)."""
+        """Class probabilities of each row of a frame: (N, C)."""
         return self.proba_of(self.features(frame))
 
     def predict_std(self, frame: Any) -> FloatArray:
@@ -84,21 +85,21 @@ class TableModel:
 
     def std_of(self, X: FloatArray) -> FloatArray:
         """Standard deviations of the probabilities of features (N, D): (N, C)."""
+        averaged = self.classifier.predict_proba_averaged
+        return unnamed(lambda X: averaged(X, return_std=True)[1], X)
 
-        def std(X: FloatArray) -> Any:
-            return self.classifier.predict_proba_averaged(X, return_std=True)[1]
-
-        return unnamed(std, X)
-
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from sdgm.report import summary_html
 
-        return summary_html(self)
+        try:
+            return summary_html(self)
+        except ImportError:  # without jinja2, notebooks show the text
+            return None
 
 
 def unnamed(method: Callable[[FloatArray], FloatArray], X: FloatArray) -> FloatArray:
-    """What a method says of features that are in the order of training by construction."""
-    if not len(X):  # which scikit-learn refuses
+    """A method applied to features that are in the order of training by construction."""
+    if not len(X):  # scikit-learn refuses no rows
         return unnamed(method, np.zeros((1, X.shape[1])))[:0]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")

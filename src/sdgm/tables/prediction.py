@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -10,13 +10,13 @@ from typing import Any
 
 from sdgm.tables.errors import TableError, polars, quoted
 from sdgm.tables.inputs import Number
-from sdgm.tables.labels import named_column
+from sdgm.tables.labels import check_named
 from sdgm.tables.matching import check_columns, encoded, typed
 from sdgm.tables.model import TableModel
-from sdgm.tables.reading import Table, opened
-from sdgm.tables.writing import output_suffix, refuse_input, written
+from sdgm.tables.reading import open_table
+from sdgm.tables.writing import frame_writer, output_suffix, refuse_input
 
-# told how many rows were predicted, and how many bytes of the file were read, where known
+# called with the rows predicted, and the bytes of the file that were read, where known
 Progress = Callable[[int, int | None], None]
 
 
@@ -30,7 +30,7 @@ class Predicted:
     columns : tuple of str
         Of the predictions.
     ignored : tuple of str
-        Columns of the table that the model has never heard of.
+        Columns of the table that were not in the training table.
     lacks_id : bool
         Whether the table has no id column although the model's had one.
     seconds : float
@@ -58,21 +58,21 @@ def predict_table(
 ) -> Predicted:
     """Predict the label of every row of a table, and write them to a file in the same order.
 
-    The columns are: the id, as it is in the table; ``predicted_<target>``; with ``proba`` one
-    ``P(<class>)`` for each class; with ``std`` one ``std(<class>)``, the standard deviation of the
-    probability over the posterior of the weights. A file appears once it is whole.
+    The columns are: the id, unchanged; ``predicted_<target>``; with ``proba`` one ``P(<class>)``
+    for each class; with ``std`` one ``std(<class>)``, the standard deviation of the probability
+    over the posterior of the weights. The file appears when it is complete.
 
     Parameters
     ----------
     model : TableModel
-    source : path, "-" or polars.DataFrame
+    source : path, "-" or a pandas, polars or pyarrow frame
         Columns are found by name; others are ignored.
     output : path or "-"
         A file .csv, .tsv or .parquet; "-" for CSV on standard output.
     proba, std : bool
         Whether to write probabilities and their standard deviations.
     id_column : str, optional
-        Column that names the rows, if not the one of the model.
+        Row ID to keep, if not the model's.
     progress : callable, optional
         Called with the rows predicted and the bytes read so far.
 
@@ -100,23 +100,26 @@ def predict_table(
     start = perf_counter()
     output_suffix(output)
     refuse_input(output, source)
-    with opened(source) as table:
+    with open_table(source) as table:
+        if id_column is not None:
+            check_named(table.columns, id_column, "id")
         wanted_id = id_column or model.id_column
-        keeps_id = wanted_id in table.columns
-        if id_column is not None and not keeps_id:
-            named_column(table, id_column, "id")
-        kept = wanted_id if keeps_id else None
+        kept = wanted_id if wanted_id in table.columns else None
         names = output_names(model, kept, proba=proba, std=std)
         check_columns(model.inputs, table.columns)
+        columns = list(dict.fromkeys([*(column.name for column in model.inputs), kept]))
+        numbers = {column.name for column in model.inputs if isinstance(column, Number)} - {kept}
         n_rows = 0
-        with written(output) as write:
-            for frame in predictions(model, table, kept, names, proba=proba, std=std):
-                write(frame)
-                n_rows += len(frame)
+        with frame_writer(output) as write:
+            for chunk in table.chunks([name for name in columns if name is not None], numbers):
+                write(prediction_frame(model, chunk, kept, names, n_rows, proba=proba, std=std))
+                n_rows += len(chunk)
                 if progress is not None:
                     progress(n_rows, getattr(table, "bytes_read", None))
-        ignored = unheard_of(model, table.columns, kept)
-        lacks_id = wanted_id is not None and not keeps_id
+            if not n_rows:
+                write(polars().DataFrame(schema=dict.fromkeys(names, polars().String)))
+        ignored = unknown_columns(model, table.columns, kept)
+        lacks_id = wanted_id is not None and kept is None
         short = getattr(table, "short_rows", 0)
     return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start, short)
 
@@ -126,9 +129,9 @@ def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool)
     names = [kept] if kept is not None else []
     names.append(f"predicted_{model.target}")
     if proba:
-        names += [f"P({label})" for label in model.classes]
+        names += [f"P({label})" for label in model.classes_]
     if std:
-        names += [f"std({label})" for label in model.classes]
+        names += [f"std({label})" for label in model.classes_]
     if len(set(names)) < len(names):
         raise TableError(
             f"The id column {quoted(kept)} is called like a column of predictions; rename it."
@@ -136,37 +139,15 @@ def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool)
     return tuple(names)
 
 
-def unheard_of(model: TableModel, columns: Sequence[str], kept: str | None) -> tuple[str, ...]:
-    """Columns that were not there in training."""
+def unknown_columns(model: TableModel, columns: Sequence[str], kept: str | None) -> tuple[str, ...]:
+    """Columns that were not in the training table."""
     known = {column.name for column in model.inputs} | {model.target, model.id_column, kept}
     source = model.record.get("source") or {}
     known |= {column.get("name") for column in source.get("columns") or []}
     return tuple(name for name in columns if name not in known)
 
 
-def predictions(
-    model: TableModel,
-    table: Table,
-    kept: str | None,
-    names: Sequence[str],
-    *,
-    proba: bool,
-    std: bool,
-) -> Iterator[Any]:
-    """Frames of predictions, at least one, in the order of the rows."""
-    columns = [column.name for column in model.inputs]
-    numbers = {column.name for column in model.inputs if isinstance(column, Number)} - {kept}
-    if kept is not None and kept not in columns:
-        columns.append(kept)
-    first_row = 0
-    for chunk in table.chunks(columns, numbers):
-        yield predicted(model, chunk, kept, names, first_row, proba=proba, std=std)
-        first_row += len(chunk)
-    if not first_row:
-        yield polars().DataFrame(schema=dict.fromkeys(names, polars().String))
-
-
-def predicted(
+def prediction_frame(
     model: TableModel,
     chunk: Any,
     kept: str | None,
@@ -176,11 +157,11 @@ def predicted(
     proba: bool,
     std: bool,
 ) -> Any:
-    """Predictions for some rows."""
+    """A frame of predictions for some rows."""
     pl = polars()
     X = encoded(model.inputs, typed(model.inputs, chunk, first_row))
     P = model.proba_of(X)
-    labels = pl.Series(model.classes.tolist()).gather(P.argmax(axis=1))
+    labels = pl.Series(model.classes_.tolist()).gather(P.argmax(axis=1))
     columns = [labels] if kept is None else [chunk.get_column(kept), labels]
     if proba:
         columns += [pl.Series(values) for values in P.T]

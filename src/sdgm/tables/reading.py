@@ -8,28 +8,18 @@ import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
-from sdgm.tables.errors import TableError, listed, polars
+from sdgm.tables.errors import TableError, listed, package, polars, quoted
+from sdgm.tables.files import FilePart
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
-# rows of a chunk of a table that is no text
-CHUNK_ROWS = 1 << 17
-
-
-class Table(Protocol):
-    """Something with named columns that hands out rows in order, once."""
-
-    name: str
-    columns: tuple[str, ...]
-
-    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
-        """Polars frames of these columns; `numbers` may come as texts, to be looked at."""
-        ...
+CHUNK_ROWS = 1 << 17  # of frames and Parquet files
+SAME_NAME = "The frame has several columns of one name; rename all but one."
 
 
 class Frame:
@@ -40,83 +30,104 @@ class Frame:
         self.columns = tuple(frame.columns)
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
-        frame = polars().DataFrame([self.frame.get_column(name) for name in columns])
-        yield from frame.iter_slices(CHUNK_ROWS)
+        """Polars frames of some columns, in their own types."""
+        return self.frame[list(columns)].iter_slices(CHUNK_ROWS)
 
 
 class Parquet:
     """A Parquet file, of which only chunks are in memory."""
 
     def __init__(self, path: Path) -> None:
-        pl = polars()
-        self.path, self.name = path, path.name
-        try:
-            self.scan = pl.scan_parquet(path, glob=False)
-            self.columns = tuple(self.scan.collect_schema().names())
-        except pl.exceptions.PolarsError:
-            raise TableError(f"{self.name} is no Parquet file, or is damaged.") from None
+        self.part, self.name = FilePart.opened(path), path.name
+        self.columns = tuple(self.part.schema)
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[Any]:
-        pl = polars()
-        first = 0
-        wanted = self.scan.select(pl.selectors.by_name(*columns))
-        while True:
-            try:
-                frame = wanted.slice(first, CHUNK_ROWS).collect()
-            except pl.exceptions.PolarsError:
-                raise TableError(
-                    f"{self.name} cannot be read after row {first}: it is damaged."
-                ) from None
-            if len(frame):
-                yield pl.DataFrame([frame.get_column(name) for name in columns])
-            if len(frame) < CHUNK_ROWS:
-                return
-            first += CHUNK_ROWS
+        """Polars frames of some columns, in their own types."""
+        n_rows = self.part.n_rows
+        for start in range(0, n_rows, CHUNK_ROWS):
+            yield self.part.read(columns, start, min(start + CHUNK_ROWS, n_rows))
+
+
+Table = Frame | Parquet | DelimitedText
 
 
 @contextmanager
-def opened(source: Any) -> Iterator[Table]:
-    """A table to read from: a path, "-" for CSV on standard input, or a polars frame."""
-    pl = polars()
-    if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        yield Frame(source.lazy().collect())
+def open_table(source: Any) -> Iterator[Table]:
+    """A table to read from: a path, "-" for CSV on standard input, or a frame."""
+    if not isinstance(source, str | Path):
+        yield Frame(polars_frame(source))
     elif str(source) == "-":
         yield DelimitedText(sys.stdin.buffer, "standard input")
-    elif not isinstance(source, str | Path):
-        raise TypeError(f"A table is a path or a polars frame, not {type(source).__name__}.")
     else:
         path = Path(source)
-        suffix = known_suffix(path)
+        suffix = known_suffix(path, SUFFIXES)
+        if suffix is None:
+            raise TableError(
+                f"{str(path)!r} ends in none of {', '.join(SUFFIXES)}; save the table as one of "
+                "these."
+            )
         if path.is_dir():
             raise TableError(f"{str(path)!r} is a folder; name a file.")
         with path.open("rb") as stream:  # an error of the system names the file
             if suffix == ".parquet":
                 yield Parquet(path)
             elif suffix == ".npz":
-                yield from_arrays(stream, path.name)
+                yield Frame(polars().DataFrame(array_columns(stream, path.name)), path.name)
             else:
                 separator = "\t" if suffix.startswith(".tsv") else None
                 try:
                     text: Any = gzip.GzipFile(fileobj=stream) if suffix.endswith(".gz") else stream
                     yield DelimitedText(text, path.name, separator)
                 except (gzip.BadGzipFile, EOFError):
-                    raise TableError(f"{path.name} is no gzip file, or is damaged.") from None
+                    raise TableError(f"{path.name} is not a gzip file, or is damaged.") from None
 
 
-def known_suffix(path: Path) -> str:
-    """The suffix of a file that can be read."""
-    name = path.name.lower()
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if name.endswith(suffix):
-            return suffix
-    raise TableError(
-        f"{str(path)!r} ends in none of {', '.join(SUFFIXES)}; save the table as one of these."
-    )
+def polars_frame(source: Any) -> Any:
+    """A frame of pandas, pyarrow, polars or another library that narwhals reads, as polars."""
+    pl, nw = polars(), package("narwhals")
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise TypeError(
+            f"A table is a path or a pandas, pyarrow or polars frame, not {type(source).__name__}."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise TableError(SAME_NAME) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if frame.implementation.is_polars():
+        return frame.to_native()
+    columns: dict[str, Any] = {}
+    for name in frame.columns:  # pandas takes other names than texts
+        try:
+            columns[str(name)] = polars_series(frame.get_column(name))
+        except (ValueError, TypeError, pl.exceptions.PolarsError):
+            raise TableError(
+                f"Column {quoted(name)} holds values of several types; make them all numbers or "
+                "all text."
+            ) from None
+    if len(columns) < len(frame.columns):
+        raise TableError(SAME_NAME)
+    return pl.DataFrame(columns)
 
 
-def from_arrays(stream: Any, name: str) -> Frame:
-    """The table of an .npz file: X and y, or one array per column."""
-    pl = polars()
+def polars_series(column: Any) -> Any:
+    """A narwhals column as polars."""
+    try:
+        return column.to_polars()
+    except ImportError:  # texts of pandas, without pyarrow
+        rows = zip(column.to_list(), column.is_null().to_list(), strict=True)
+        return polars().Series([None if is_missing else value for value, is_missing in rows])
+
+
+def known_suffix(path: str | Path, suffixes: Sequence[str]) -> str | None:
+    """The longest of the suffixes that a file name ends in."""
+    name = Path(path).name.lower()
+    return max((each for each in suffixes if name.endswith(each)), key=len, default=None)
+
+
+def array_columns(stream: Any, name: str) -> dict[str, Any]:
+    """The columns of an .npz file: X and y, or one array per column."""
     columns: dict[str, Any] = {}
     try:
         with np.load(stream, allow_pickle=False) as arrays:
@@ -128,35 +139,22 @@ def from_arrays(stream: Any, name: str) -> Frame:
                     columns |= {f"{key}{i + 1}": column for i, column in enumerate(array.T)}
                 else:
                     raise TableError(f"Array {key!r} of {name} has {array.ndim} dimensions, not 1.")
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{name} is no .npz file of plain arrays, or is damaged.") from None
+    except TableError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        raise TableError(f"{name} is not an .npz file of plain arrays, or is damaged.") from None
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise TableError(f"Arrays of {name} have {listed(sorted(lengths))} rows; all need as many.")
-    return Frame(pl.DataFrame(columns), name)
+    return columns
 
 
 class Whole(NamedTuple):
-    """A table in memory.
+    """A table in memory."""
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-    name : str
-    short_rows : int
-        Rows of a text file that end before the last column.
-    """
-
-    frame: Any
+    frame: Any  # of polars
     name: str
-    short_rows: int
-
-
-def read_table(source: Any, keep: Collection[str] = ()) -> tuple[Any, str]:
-    """A whole table as a polars frame, and its name; see `whole_table`."""
-    return whole_table(source, keep)[:2]
+    short_rows: int  # rows of a text file that end before the last column
 
 
 def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
@@ -166,7 +164,7 @@ def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
     points, except those to keep.
     """
     pl = polars()
-    with opened(source) as table:
+    with open_table(source) as table:
         chunks = list(table.chunks(table.columns))
         empty = pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
         frame = pl.concat(chunks) if chunks else empty
@@ -178,5 +176,5 @@ def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
 
 def with_points_if_numbers(table: DelimitedText, texts: Any) -> Any:
     """The column with decimal points, if all that differ are numbers with decimal commas."""
-    mended = table.with_points(texts)
-    return texts if mended is texts or as_numbers(mended)[1].any() else mended
+    changed = table.with_points(texts)
+    return texts if changed is texts or as_numbers(changed)[1].any() else changed

@@ -1,4 +1,4 @@
-"""Cells of a table as numbers, names or labels, and which of them count as missing."""
+"""Cells of a table as numbers, names or labels, and which of them are missing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sdgm.tables.errors import polars
 
 # texts that stand for a missing value, in any case and with spaces around them
 MISSING_NAMES = ("", "na", "n/a", "#n/a", "nan", "null", "?")
-# and which among numbers can mean nothing else
+# further ones in columns of numbers
 MISSING_NUMBERS = (*MISSING_NAMES, "none", "missing", "-", "--", ".")
 DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 BOOLEANS = ("true", "false")
-# how numbers are written that are no plain ones: what makes it so, and what is then a number
+# formats of numbers that are not read: what is typical of each, and the pattern of a number in it
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
-WRITTEN = {
+FORMATS = {
     "points between thousands": (r"\d\.\d{3}[.,]", r"[+-]?\d{1,3}(\.\d{3})*(,\d+)?"),
     "commas between thousands": (r"\d,\d{3}", r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?"),
     "gaps between thousands": (r"\d[\s'\u2019]\d{3}", r"[+-]?\d{1,3}([\s'\u2019]\d{3})*([.,]\d+)?"),
@@ -29,7 +29,7 @@ WRITTEN = {
 
 
 def kind_of(series: Any) -> str:
-    """What a column of a polars frame holds: numbers, texts, dates or something else."""
+    """Type of a column of a polars frame: numbers, texts, dates or the name of another."""
     pl = polars()
     dtype = series.dtype
     if dtype.is_numeric() or dtype == pl.Boolean:
@@ -40,7 +40,7 @@ def kind_of(series: Any) -> str:
 
 
 def nameless(series: Any) -> Any:
-    """The column under a name of our own: polars takes names such as ^a.*$ for patterns."""
+    """The column under a fixed name: polars takes names such as ^a.*$ for patterns."""
     return series.alias("values")
 
 
@@ -78,11 +78,11 @@ def are_booleans(texts: Any) -> bool:
     return bool(len(texts) and texts.str.to_lowercase().is_in(BOOLEANS).all())
 
 
-def way_of_writing(texts: Any, most: float) -> str | None:
-    """What is odd about texts if they are numbers, or nearly all of them are."""
+def number_format(texts: Any, most: float) -> str | None:
+    """The unusual format of texts of which a share above ``most`` are numbers, if there is one."""
     texts = nameless(texts).str.strip_chars()
     plain = texts.cast(polars().Float64, strict=False).is_not_null()
-    for what, (sign, pattern) in WRITTEN.items():
+    for what, (sign, pattern) in FORMATS.items():
         written = texts.str.contains(f"^(?:{pattern})$")
         if (written | plain).mean() > most and texts.filter(written).str.contains(sign).any():
             return what

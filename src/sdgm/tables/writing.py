@@ -1,4 +1,4 @@
-"""Files that appear when they are whole: predictions in chunks, and where they may go."""
+"""Predictions written in chunks to a file that appears when it is complete, and output checks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import Any
 
 from sdgm.atomic import replacing
 from sdgm.tables.errors import TableError, polars
+from sdgm.tables.reading import known_suffix
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 Write = Callable[[Any], None]
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place where no file can be written, before any work is done."""
+    """Refuse a path that cannot be written, before any work is done."""
     folder = path.parent
     if path.is_dir():
         raise TableError(f"{str(path)!r} is a folder; name a file to write.")
@@ -32,7 +33,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_output(path: Path, suffixes: Sequence[str], *inputs: Any) -> None:
-    """Refuse a file of another suffix, one that is read, and one that cannot be written."""
+    """Refuse an output with another suffix, an input file, and a path that cannot be written."""
     is_device = path.exists() and not path.is_file() and not path.is_dir()
     if path.suffix not in suffixes and not is_device and not path.is_dir():
         raise TableError(
@@ -43,30 +44,27 @@ def check_output(path: Path, suffixes: Sequence[str], *inputs: Any) -> None:
 
 
 def refuse_input(output: str | Path, *inputs: Any) -> None:
-    """Refuse to write over a file that is read, under any of its names."""
+    """Refuse to overwrite an input file, under any of its names."""
     for source in inputs:
         if not isinstance(source, str | Path) or "-" in (str(source), str(output)):
             continue
         if Path(source).is_file() and os.path.exists(output) and os.path.samefile(source, output):
             raise TableError(
-                f"{str(output)!r} is what is read, and would be lost; name another file to write."
+                f"{str(output)!r} would overwrite the input file; name another file to write."
             )
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether a file or folder is not to be written to, even by those who could."""
+    """Whether a file or folder is write-protected, even if this user could write it."""
     return not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK))
 
 
 def output_suffix(output: str | Path) -> str:
-    """The suffix of a file of predictions; that of CSV for standard output."""
-    if str(output) == "-":
-        return ".csv"
-    name = Path(output).name.lower()
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if name.endswith(suffix):
-            return suffix
-    if Path(output).exists() and not Path(output).is_file():
+    """The suffix of a file of predictions; .csv for standard output and devices."""
+    suffix = known_suffix(output, SUFFIXES)
+    if suffix is not None:
+        return suffix
+    if str(output) == "-" or (Path(output).exists() and not Path(output).is_file()):
         return ".csv"
     raise TableError(
         f"Predictions are written as {', '.join(SUFFIXES)}, and {str(output)!r} ends in none."
@@ -74,8 +72,8 @@ def output_suffix(output: str | Path) -> str:
 
 
 @contextmanager
-def written(output: str | Path) -> Iterator[Write]:
-    """A function that writes frames of equal columns one after the other."""
+def frame_writer(output: str | Path) -> Iterator[Write]:
+    """A function that appends frames with equal columns."""
     suffix = output_suffix(output)
     if str(output) == "-":
         yield text_writer(sys.stdout.buffer, suffix)
@@ -108,7 +106,7 @@ def text_writer(file: Any, suffix: str) -> Write:
 
 @contextmanager
 def parquet_writer(file: Any) -> Iterator[Write]:
-    """Frames as one Parquet file, put together from a file for each."""
+    """Frames as one Parquet file, concatenated from one file per frame."""
     pl = polars()
     with TemporaryDirectory(prefix=".sdgm-", dir=Path(file.name).parent) as folder:
         parts: list[Path] = []

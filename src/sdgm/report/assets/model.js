@@ -24,21 +24,22 @@ function standardized(model, x) {
   });
 }
 
-function columns(basis, z) {
-  if (basis.kind === "monomials") {
+// Columns of the model: products of inputs or their squared norm, or kernels.
+function columns(model, z) {
+  if (model.terms) {
     let norm = 0;
     for (const value of z) norm += value * value;
-    const factor = (i) => (i === -1 ? 1 : i === -2 ? norm : z[i]);
-    return basis.first.map((i, h) => factor(i) * factor(basis.second[h]));
+    return model.terms.map((term) => (term.squared_norm ? norm : term.features.reduce((product, i) => product * z[i], 1)));
   }
-  return basis.vectors.map((v) => {
+  const { name, gamma, coef0, degree } = model.kernel;
+  return model.vectors.map((v) => {
     let sum = 0;
-    if (basis.kernel === "rbf") {
+    if (name === "rbf") {
       for (let i = 0; i < v.length; i++) sum += (z[i] - v[i]) * (z[i] - v[i]);
-      return Math.exp(-basis.gamma * sum);
+      return Math.exp(-gamma * sum);
     }
     for (let i = 0; i < v.length; i++) sum += z[i] * v[i];
-    return basis.kernel === "linear" ? sum : power(basis.gamma * sum + basis.coef0, basis.degree);
+    return name === "linear" ? sum : power(gamma * sum + coef0, degree);
   });
 }
 
@@ -58,7 +59,7 @@ function logSumExp(values) {
 
 // Class probabilities of the values of a row.
 function probabilities(model, values) {
-  const phi = columns(model.basis, standardized(model, encoded(model.inputs, values)));
+  const phi = columns(model, standardized(model, encoded(model.inputs, values)));
   const scores = model.coef.map((w, k) => {
     let score = 0;
     for (let h = 0; h < w.length; h++) if (w[h] !== 0) score += w[h] * phi[h];

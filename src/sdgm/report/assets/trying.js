@@ -136,5 +136,5 @@ function makeAnswer(name, c, markers) {
 
 function written(p) {
   if (p > 0 && p < 0.0005) return p.toExponential(1);
-  return `${(100 * p).toFixed(p > 0.9995 && p < 1 ? 3 : 1)} %`;
+  return `${(100 * p).toFixed(p > 0.9995 && p < 1 ? 3 : 1)}%`;
 }

@@ -1,0 +1,1 @@
+"""The paper's tables and figures, baselines and networks; used from a checkout, not installed."""
