@@ -43,7 +43,7 @@ def new_axes(figsize: tuple[float, float] = FIGURE_SIZE) -> Axes:
 
 
 def given_or_new(ax: Axes | None, figsize: tuple[float, float] = FIGURE_SIZE) -> Axes:
-    """The axes given, or those of a new figure of pyplot's."""
+    """The axes given, or those of a new pyplot figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -57,7 +57,7 @@ def two_panels(ax: Any, heights: tuple[float, float], figsize: tuple[float, floa
     Parameters
     ----------
     ax : matplotlib Axes, pair of them, or None
-        A pair is taken as it is; one is replaced by the pair; None is a new figure of pyplot's.
+        A pair is taken as it is; one is replaced by the pair; None is a new pyplot figure.
     heights : (upper, lower), relative
     figsize : (width, height) of a new figure
     """
