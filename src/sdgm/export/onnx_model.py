@@ -11,7 +11,7 @@ import numpy as np
 from sdgm import __version__
 from sdgm.atomic import replacing
 from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Writer, onnx_type
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.portable import classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
 
 try:
@@ -56,8 +56,8 @@ def to_onnx(
 
     Parameters
     ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
-        SemiSupervisedSDGMClassifier, or a TableModel
+    model : fitted classifier or TableModel
+        As in `sdgm.portable.portable`.
     precision : {"double", "float", "float_only"}, default="double"
         Of inputs and probabilities. With ``float`` they are single precision, and what lies between
         is double, so that only the last digit is rounded. With ``float_only`` nothing is double,
@@ -87,16 +87,43 @@ def to_onnx(
         raise ValueError(f"precision must be one of {known}, got {precision!r}.")
     plain = portable(model)
     classifier, _ = classifier_and_inputs(model)
-    is_table = hasattr(model, "inputs")
     opset = _checked_opset(opset, plain.inputs)
     tensors, computed = PRECISIONS[precision]
+    is_table = hasattr(model, "inputs")
     graph = ModelGraph(_input_names(plain.inputs) if is_table else ["X"], tensors)
     writer = Writer(graph, plain, computed)
     features = _encoded(graph, writer) if is_table else _cast(writer, "X")
-    _add_outputs(graph, writer, writer.probabilities(features))
-    doc_string = _doc_string(writer, type(classifier).__name__)
-    proto = _model(graph, plain, opset, doc_string, is_table=is_table)
-    properties = {**_properties(graph, plain, is_table=is_table), "precision": precision}
+    outputs = _outputs(graph, writer, writer.probabilities(features))
+    if is_table:
+        inputs = [
+            _input_info(column, name, onnx_type(tensors))
+            for column, name in zip(plain.inputs, graph.inputs, strict=True)
+        ]
+        columns = [column.name for column in plain.inputs]
+    else:
+        shape: list[str | int] = [ROWS, len(plain.center)]
+        inputs = [helper.make_tensor_value_info("X", onnx_type(tensors), shape)]
+        columns = list(plain.feature_names)
+    proto = helper.make_model(
+        helper.make_graph(graph.nodes, "sdgm", inputs, outputs, graph.arrays),
+        producer_name="sdgm",
+        producer_version=__version__,
+        opset_imports=[helper.make_opsetid("", opset)],
+        doc_string=(
+            f"Sparse discriminative Gaussian mixture ({type(classifier).__name__}). A row with a "
+            "missing value in a column that had none in training has probabilities NaN. "
+            f"Standardised inputs are clipped at {writer.reach:.3g}."
+        ),
+    )
+    proto.ir_version = helper.find_min_ir_version_for(proto.opset_import)
+    # what programs may want to know; JSON in ASCII where it is a list
+    properties = {
+        "sdgm_version": __version__,
+        "classes": json.dumps(plain.classes.tolist()),
+        "columns": json.dumps(columns),
+        "inputs": json.dumps(graph.inputs),
+        "precision": precision,
+    }
     helper.set_model_props(proto, properties)
     onnx.checker.check_model(proto, full_check=True)
     if path is not None:
@@ -246,65 +273,24 @@ def _category(writer: Writer, column: Category, name: str) -> list[str]:
     return [block]
 
 
-def _add_outputs(graph: ModelGraph, writer: Writer, P: str) -> None:
+def _outputs(graph: ModelGraph, writer: Writer, P: str) -> list[Any]:
+    """Add labels and probabilities; what the model says about them."""
     label, probabilities = graph.outputs
-    graph.finish("Cast", P, output=probabilities, to=onnx_type(graph.dtype))
+    number, labels = onnx_type(graph.dtype), label_values(writer.model.classes)
+    graph.finish("Cast", P, output=probabilities, to=number)
     best = writer.node("ArgMax", P, name="class_index", axis=1, keepdims=0)
-    classes = graph.constant(label_values(writer.model.classes), "classes")
-    graph.finish("Gather", classes, best, output=label, axis=0)
-
-
-def _model(
-    graph: ModelGraph, model: PortableModel, opset: int, doc_string: str, *, is_table: bool
-) -> Any:
-    labels = label_values(model.classes)
-    label_type = helper.np_dtype_to_tensor_dtype(labels.dtype)
-    label, probabilities = graph.outputs
-    outputs = [
-        helper.make_tensor_value_info(label, label_type, [ROWS], "most probable class"),
-        helper.make_tensor_value_info(
-            probabilities, onnx_type(graph.dtype), [ROWS, len(labels)], "probability of each class"
-        ),
+    graph.finish("Gather", graph.constant(labels, "classes"), best, output=label, axis=0)
+    kind = helper.np_dtype_to_tensor_dtype(labels.dtype)
+    shape: list[str | int] = [ROWS, len(labels)]
+    return [
+        helper.make_tensor_value_info(label, kind, [ROWS], "most probable class"),
+        helper.make_tensor_value_info(probabilities, number, shape, "probability of each class"),
     ]
-    inputs = _input_infos(graph, model, is_table=is_table)
-    proto = helper.make_model(
-        helper.make_graph(graph.nodes, "sdgm", inputs, outputs, graph.arrays),
-        producer_name="sdgm",
-        producer_version=__version__,
-        opset_imports=[helper.make_opsetid("", opset)],
-        doc_string=doc_string,
-    )
-    proto.ir_version = helper.find_min_ir_version_for(proto.opset_import)
-    return proto
 
 
-def _input_infos(graph: ModelGraph, model: PortableModel, *, is_table: bool) -> list[Any]:
-    number = onnx_type(graph.dtype)
-    if not is_table:
-        return [helper.make_tensor_value_info("X", number, [ROWS, len(model.center)])]
-    infos = []
-    for each, name in zip(model.inputs, graph.inputs, strict=True):
-        is_text = isinstance(each, Category)
-        kind = onnx.TensorProto.STRING if is_text else number
-        doc = "category; the empty string is a missing value" if is_text else "number; NaN: missing"
-        infos.append(helper.make_tensor_value_info(name, kind, [ROWS, 1], doc))
-    return infos
-
-
-def _doc_string(writer: Writer, estimator: str) -> str:
-    return (
-        f"Sparse discriminative Gaussian mixture ({estimator}). A row with a missing value in a "
-        "column that had none in training has probabilities NaN. Standardised inputs are clipped "
-        f"at {writer.reach:.3g}."
-    )
-
-
-def _properties(graph: ModelGraph, model: PortableModel, *, is_table: bool) -> dict[str, str]:
-    """What programs may want to know; JSON in ASCII where it is a list."""
-    names = [each.name for each in model.inputs] if is_table else list(model.feature_names)
-    return {
-        "sdgm_version": __version__,
-        "classes": json.dumps(model.classes.tolist()),
-        "columns": json.dumps(names),
-        "inputs": json.dumps(graph.inputs),
-    }
+def _input_info(column: Input, name: str, number: int) -> Any:
+    """What the model says about a column of the table."""
+    kind, words = number, "number; NaN: missing"
+    if isinstance(column, Category):
+        kind, words = onnx.TensorProto.STRING, "category; the empty string is a missing value"
+    return helper.make_tensor_value_info(name, kind, [ROWS, 1], words)
