@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from sdgm import __version__
 from sdgm.atomic import replacing
-from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Writer, onnx_type
+from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Graph, Writer, onnx_type
 from sdgm.portable import classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
 
@@ -158,7 +159,7 @@ def label_values(classes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(values, dtype=np.float64)
 
 
-class ModelGraph:
+class ModelGraph(Graph):
     """Operators and arrays of a model of our own."""
 
     def __init__(self, inputs: list[str], dtype: DType) -> None:
@@ -169,32 +170,22 @@ class ModelGraph:
         self.outputs = [_unique(name, set(inputs)) for name in ("label", "probabilities")]
         self._taken = {*inputs, *self.outputs}
 
-    def node(
-        self, operator: str, *inputs: str, name: str, n_outputs: int = 1, **attributes: Any
-    ) -> list[str]:
-        """Add an operator; the names of its outputs."""
-        outputs = [self._new(name) for _ in range(n_outputs)]
-        self.nodes.append(helper.make_node(operator, inputs, outputs, outputs[0], **attributes))
-        return outputs
+    def new_name(self, name: str) -> str:
+        name = _unique(name, self._taken)
+        self._taken.add(name)
+        return name
+
+    def add(self, operator: str, inputs: Sequence[str], outputs: list[str], **options: Any) -> None:
+        self.nodes.append(helper.make_node(operator, inputs, outputs, outputs[0], **options))
 
     def constant(self, values: np.ndarray[Any, Any], name: str) -> str:
-        """Add an array; its name."""
-        name = self._new(name)
+        name = self.new_name(name)
         if values.dtype == object:
             strings = [value.encode("utf-8") for value in values.ravel()]
             tensor = helper.make_tensor(name, onnx.TensorProto.STRING, values.shape, strings)
         else:
             tensor = numpy_helper.from_array(values, name)
         self.arrays.append(tensor)
-        return name
-
-    def finish(self, operator: str, *inputs: str, output: str, **attributes: Any) -> None:
-        """Add the operator that gives an output of the model."""
-        self.nodes.append(helper.make_node(operator, inputs, [output], output, **attributes))
-
-    def _new(self, name: str) -> str:
-        name = _unique(name, self._taken)
-        self._taken.add(name)
         return name
 
 
@@ -277,9 +268,7 @@ def _outputs(graph: ModelGraph, writer: Writer, P: str) -> list[Any]:
     """Add labels and probabilities; what the model says about them."""
     label, probabilities = graph.outputs
     number, labels = onnx_type(graph.dtype), label_values(writer.model.classes)
-    graph.finish("Cast", P, output=probabilities, to=number)
-    best = writer.node("ArgMax", P, name="class_index", axis=1, keepdims=0)
-    graph.finish("Gather", graph.constant(labels, "classes"), best, output=label, axis=0)
+    writer.outputs(P, label, probabilities, labels, graph.dtype)
     kind = helper.np_dtype_to_tensor_dtype(labels.dtype)
     shape: list[str | int] = [ROWS, len(labels)]
     return [
