@@ -95,21 +95,24 @@ def feature_statements(
     position = {feature: at for at, feature in enumerate(plan.used.tolist())}
     lines, feature = [], 0
     for i, column in enumerate(plan.inputs):
+        values: list[str] = []
         if isinstance(column, Category):
-            values = [f"level == {k} ? ONE : {zero}" for k in range(len(column.features))]
+            flags = [f"level == {k}" for k in range(len(column.features))]
         elif column.fill is None:
-            values = [f"x[{i}]"]
+            values, flags = [f"x[{i}]"], []
         else:
             values = [f"{missing(i)} ? {fill(i, column.fill)} : x[{i}]"]
-            values += [f"{missing(i)} ? ONE : {zero}"] * column.indicator
-        used = [(position.get(feature + k), value) for k, value in enumerate(values)]
-        feature += len(values)
-        if isinstance(column, Category) and any(at is not None for at, _ in used):
+            flags = [missing(i)] * column.indicator
+        n = len(values) + len(flags)
+        used = [(position[feature + k], k) for k in range(n) if feature + k in position]
+        feature += n
+        if used and isinstance(column, Category):
             lines.append(f"    level = {level(i, len(column.levels))};")
-        for at, value in used:
-            if at is not None:
-                code = f"z[{at}] = {name}_standardized({value.replace('ONE', one(at))}, {at});"
-                lines.append(f"    {code}  /* {comment(plan.feature_names[at])} */")
+        for at, k in used:
+            is_value = k < len(values)
+            value = values[k] if is_value else f"{flags[k - len(values)]} ? {one(at)} : {zero}"
+            code = f"z[{at}] = {name}_standardized({value}, {at});"
+            lines.append(f"    {code}  /* {comment(plan.feature_names[at])} */")
     return "\n".join(lines)
 
 
@@ -133,18 +136,16 @@ def score_function(plan: Plan, a: Arithmetic, tables: Tables) -> tuple[str, int,
     """The function that scores the components, its multiply-adds, and the length of z."""
     name, K, n_used = tables.name, len(plan.offset), len(plan.used)
     start = loop("k", K, f"score[k] = {name}_offset[k];")
-    n_operations, n_z, indices = 0, n_used, "k"
+    body, indices, n_z, n_operations = start, "k", n_used, 0
     if a.formulas is not None:
         body, n_z, n_operations = a.formulas
-        indices = "i" if "for (i = 0" in body else ""
-    elif isinstance(plan.basis, KernelBasis):
-        tables.array("offset", a.offset)
-        sums, n_operations = _kernel_sums(plan, plan.basis, a, tables)
-        body, indices = f"{a.features}\n{start}\n{sums}", "i, j, k"
+        indices = "i" if plan.plain and n_used else ""  # of the loop over features
     else:
         tables.array("offset", a.offset)
-        body = start
-        if n_used:
+        if isinstance(plan.basis, KernelBasis):
+            sums, n_operations = _kernel_sums(plan, plan.basis, a, tables)
+            body, indices = f"{a.features}\n{start}\n{sums}", "i, j, k"
+        elif n_used:
             sums, n_operations = _monomial_sums(plan, plan.basis, a, tables)
             body, indices = f"{a.features}\n{start}\n{sums}", "i, k"
             n_z = n_used + 1 + has_norm(plan)
