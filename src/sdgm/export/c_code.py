@@ -220,6 +220,10 @@ static inline int {name}_largest(const {wide} a[], int n)
     return best;
 }}"""
     # relative to the largest score, so that no exponential overflows
+    clear, add = "", "sum[k] = part;"
+    if a.by_class:
+        clear = loop("k", n_classes, f"sum[k] = {a.zero};") + "\n"
+        add = f"sum[{name}_component_class[k]] += part;"
     yield f"""\
 /* Probabilities of the classes times a common factor, which is returned. */
 static inline {wide} {name}_sums(const {wide} score[{K}], {wide} sum[{n_classes}])
@@ -227,10 +231,9 @@ static inline {wide} {name}_sums(const {wide} score[{K}], {wide} sum[{n_classes}
     const {wide} most = score[{name}_largest(score, {K})];
     {wide} total = {a.zero};
     int k;
-{loop("k", n_classes, f"sum[k] = {a.zero};")}
-    for (k = 0; k < {K}; ++k) {{
+{clear}    for (k = 0; k < {K}; ++k) {{
         {a.part}
-        sum[{f"{name}_component_class[k]" if a.by_class else "k"}] += part;
+        {add}
         total += part;
     }}
     return total;
