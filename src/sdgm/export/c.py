@@ -35,7 +35,7 @@ class CSource:
         The header itself, in ASCII.
     flash_bytes : int
         Of its constants: weights, relevance vectors, standardisation, names of classes. Code comes
-        on top, usually 1 to 2 kB. On AVR, constants are copied to RAM unless told otherwise.
+        on top, usually 1 to 2 kB. AVR compilers also copy constants to RAM by default.
     ram_bytes : int
         Of arrays on the stack during a prediction. There is no other memory.
     multiply_adds : int
@@ -96,7 +96,7 @@ def to_c(
     table in order: numbers in their own units, and for a category the index of the level, for which
     there are constants; -1 is any other level. A missing value is NaN. Where training saw none, it
     counts as none of the levels of a category, and a number is refused, as are infinite numbers and
-    codes that are no level: the class is -1 and the probabilities are NaN.
+    codes that do not name a level: the class is -1 and the probabilities are NaN.
 
     Probabilities are those of the most probable weights (``predictive="map"``).
 

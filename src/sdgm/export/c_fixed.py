@@ -39,7 +39,7 @@ FLAG_BITS = 28
 EXP_ERROR = 2.0**-27
 # a larger bound says nothing about probabilities that matter
 LARGEST_ERROR = 0.05
-# sums of so many exponentials of BITS bits, times 2^SCORE_BITS, are 64-bit numbers
+# the sum of this many exponentials of BITS bits, times 2^SCORE_BITS, fits into 64 bits
 MAX_COMPONENTS = 256
 # for products of errors, which the bound leaves out
 HIGHER_ORDER = 1.001
@@ -50,7 +50,7 @@ class Steps:
     """Units of a kernel value's steps."""
 
     vectors: IntArray
-    term_shift: int  # bits that each term of the sum over inputs loses, lest the sum overflow
+    term_shift: int  # bits that each term of the sum over inputs loses, so that the sum fits
     sum_bits: int  # behind the point of the sum
     factor: int = 0  # what the sum is multiplied by, with its bits behind the point
     factor_bits: int = 0
@@ -148,7 +148,7 @@ def _log2(value: float) -> int:
 
 
 def term_shift(n_terms: int) -> int:
-    """Bits that products of two numbers lose, so that a sum of so many is a 64-bit number."""
+    """Bits that each product of two numbers loses, so that the sum of n_terms fits into 64 bits."""
     return max(0, _log2(n_terms) - 2) if n_terms else 0
 
 

@@ -129,7 +129,7 @@ static inline int32_t {name}_squared_norm(const int32_t z[])
 
 
 def _accepts(plan: Plan, name: str) -> str:
-    """Statements that refuse what is no value of an input."""
+    """Statements that refuse invalid inputs."""
     refused = []
     for i, column in enumerate(plan.inputs):
         missing = f"{name.upper()}_MISSING"

@@ -79,7 +79,7 @@ def _kind(column: Input, bits: int | None, NAME: str) -> str:
 
 
 def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
-    """The body between what tells readers and compilers what it is."""
+    """The body, with a comment for readers above and guards for the compiler around it."""
     NAME, n_weights = name.upper(), int(np.count_nonzero(plan.coef))
     digest = hashlib.sha256(body.encode()).hexdigest()[:8].upper()
     usage = textwrap.wrap(" ".join(_usage(plan, name)), LINE - len(" * "))
@@ -157,7 +157,7 @@ def _usage(plan: Plan, name: str) -> Iterator[str]:
 
 
 def _refused(plan: Plan) -> Iterator[str]:
-    """What is no value of an input."""
+    """Invalid inputs, in words."""
     numbers = [column for column in plan.inputs if not isinstance(column, Category)]
     if any(column.fill is None for column in numbers):
         yield "missing values of a number that had none in training"

@@ -103,7 +103,7 @@ static inline {real} {name}_squared_norm(const {real} z[])
 
 
 def _accepts(plan: Plan, name: str) -> str:
-    """Statements that refuse what is no value of an input."""
+    """Statements that refuse invalid inputs."""
     if plan.plain:
         refuse = "if (!isfinite(x[i])) {\n            return 0;\n        }"
         return f"    size_t i;\n{loop('i', f'{name.upper()}_N_INPUTS', refuse)}\n    return 1;"

@@ -1,4 +1,4 @@
-"""Text that C takes: identifiers, comments, strings and numbers, whatever the user's names are.
+"""Valid C text from any names: identifiers, comments, strings and numbers.
 
 Headers are plain ASCII. Names of columns, levels and classes may close comments, continue lines,
 spell trigraphs or turn the direction of writing.
@@ -27,7 +27,7 @@ LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
-# letters that are no base letter with marks, as ASCII spells them; the first is the sign of micro
+# letters that normalisation does not reduce to ASCII; the first is the micro sign
 LETTERS = str.maketrans(
     {"µ": "u", "Æ": "AE", "Œ": "OE", "Ø": "O", "Đ": "D", "Ð": "D", "Þ": "TH", "Ł": "L", "Ħ": "H"}
 )
@@ -161,7 +161,7 @@ def utf8(text: str) -> bytes:
 
 def wrapped(items: Sequence[str], indent: str = "    ") -> str:
     """Items with commas between them, in lines of some length."""
-    # items have no spaces, and a minus is no hyphen
+    # items have no spaces, and must not be broken at a minus sign
     return textwrap.fill(
         ", ".join(items),
         LINE,
@@ -184,5 +184,5 @@ def number(value: float, real: str) -> str:
         raise ValueError(f"{value!r} does not fit into {real}; try precision='double'.")
     if real != "float":
         return repr(float(value))
-    # numbers with fewer digits than others, below the smallest normal one, are left out
+    # subnormal numbers, which have fewer digits, become zero
     return f"{np.float32(value if abs(value) >= SMALLEST_FLOAT else 0.0)!s}f"

@@ -125,7 +125,7 @@ class Writer:
         return self.node("Clip", z, *ends, name="standardized")
 
     def _without_missing(self, features: str, P: str) -> str:
-        """NaN in the rows that have one, whatever operators make of it on the way."""
+        """NaN in the rows that have one: not all operators pass it on."""
         is_nan = self.node("IsNaN", features, name="is_nan")
         is_nan = self.node("Cast", is_nan, name="is_nan", to=onnx_type(self.dtype))
         ones = self.number(np.ones((len(self.model.center), 1)), "ones")

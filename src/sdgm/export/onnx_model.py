@@ -62,7 +62,7 @@ def to_onnx(
     precision : {"double", "float", "float_only"}, default="double"
         Of inputs and probabilities. With ``float`` they are single precision, and what lies between
         is double, so that only the last digit is rounded. With ``float_only`` nothing is double,
-        for machines that have no such numbers: probabilities are then as good as the scores, to a
+        for runtimes without double precision: probabilities are as exact as the scores, to a
         relative 1e-5, or 1e-4 where weights of hundreds cancel, and inputs are clipped earlier, so
         that nothing overflows: far outside the training rows, at a standardised 1e15 or so.
     opset : int, optional

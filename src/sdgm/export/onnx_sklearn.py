@@ -47,9 +47,9 @@ def register_skl2onnx() -> None:
     """Teach skl2onnx the classifiers of this package, so that it converts pipelines with them.
 
     Inputs may be float, double, integers or booleans; probabilities are double where they are, and
-    float otherwise. In between all is double, unless the option ``float_only`` says that there is
-    no such thing. For double inputs the option ``zipmap`` must be False or ``"columns"``, as with
-    other classifiers: ONNX has such maps of floats only. Calling it again changes nothing.
+    float otherwise. In between all is double, unless the option ``float_only`` is set. For double
+    inputs the option ``zipmap`` must be False or ``"columns"``, as with other classifiers: ONNX has
+    such maps of floats only. Calling it again changes nothing.
 
     Examples
     --------

@@ -178,7 +178,7 @@ class CompactConv2d(CompactLayer):
 def compact(module: nn.Module) -> nn.Module:
     """A smaller copy of a module, without what evaluation leaves out.
 
-    In evaluation mode its outputs are those of the module, up to rounding. The state_dict of a
+    In evaluation mode it has the same outputs as the module, up to rounding. The state_dict of a
     compact module loads into any compact copy of the same architecture.
 
     Parameters

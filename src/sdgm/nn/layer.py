@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from sdgm.nn.quadratic import CovarianceType, features, n_features
 from sdgm.nn.variational import START_STD, SparseModule, without_autocast
 
-# more weights than this are a mistake: half a gigabyte, and several times that to train them
+# more weights than this are a mistake: half a gigabyte, and several times as much in training
 MAX_WEIGHTS = 1 << 27
 # the most that the scores of the first batch may spread, if its features are of size one
 START_SPREAD = 0.5
 # dimensions of the subspace of the quadratic terms with low_rank: 36 products
 DEFAULT_RANK = 8
-# a feature whose deviation is below so many rounding errors of its size is constant
+# a feature is constant if its deviation is below this many rounding errors of its size
 CONSTANT_EPS = 8
 
 
@@ -197,7 +197,7 @@ class SDGM(Mixture, SparseModule):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Start anew: small random weights, no bias, nothing pruned, features taken as they are."""
+        """Reset: small random weights, zero bias, nothing pruned, features not scaled."""
         std = min(START_STD, START_SPREAD / math.sqrt(self.weight.shape[1]))
         self.weight.normal_(0.0, std)
         self.reset_noise(std)
@@ -208,16 +208,16 @@ class SDGM(Mixture, SparseModule):
         self.alive.fill_(True)
         self.center.zero_()
         self.inverse_scale.fill_(1.0)
-        # anew: memory that was only reserved, as by to_empty, holds nothing
+        # buffers too: memory that was only reserved, as by to_empty, holds nothing
         self._set_components(self.n_components, self.weight.device)
 
     @torch.no_grad()
     def calibrate(self, x: Tensor) -> Self:
-        """Start anew, scaled to the feature vectors of a batch.
+        """Reset the parameters, and scale the inputs by the feature vectors of a batch.
 
         Without it the start suits features of size one; large ones, as from a trained backbone,
         would make the first scores huge. The features get mean zero and deviation one on this
-        batch, by constants; the weights are drawn anew, different for every component.
+        batch, by constants; the weights are drawn again, different for every component.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class SDGM(Mixture, SparseModule):
         return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
-        """Refuse components that are grouped otherwise, whose weights may well have our shape."""
+        """Refuse other numbers of components per class: their weights can have the same shape."""
         classes = state_dict.get(f"{prefix}component_class")
         if classes is not None and not classes.is_meta:
             counts = tuple(torch.bincount(classes.cpu()).tolist())

@@ -29,7 +29,7 @@ class SparseLayer(SparseModule):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Start anew, with weights as in `torch.nn` and nothing pruned."""
+        """Reset: weights as in `torch.nn`, nothing pruned."""
         bound = 1.0 / math.sqrt(math.prod(self.weight.shape[1:]))
         self.weight.uniform_(-bound, bound)
         if self.bias is not None:

@@ -109,7 +109,7 @@ class SparseModule(nn.Module):
 
     @torch.no_grad()
     def reset_noise(self, std: float) -> None:
-        """Start the noise anew for weights of standard deviation ``std``, with nothing pruned."""
+        """Reset the noise for weights of standard deviation ``std``; nothing is pruned."""
         self.mask.fill_(True)
         if self.log_sigma2 is not None:
             self.log_sigma2.fill_(START_LOG_SIGMA2 + 2.0 * math.log(std / START_STD))

@@ -14,7 +14,7 @@ from sdgm.plotting.style import class_color, given_or_new, quiet_frame
 
 # width and height in inches
 REJECTION_SIZE = (5.2, 4.2)
-# between neighbouring curves, so that they can be told apart without colour
+# by curve, so that curves can be distinguished without colour
 CURVE_DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1)), (0, (9, 2)))
 PERFECT_DASHES = (0, (1, 1.6))
 # enough for a curve of this size to look smooth
