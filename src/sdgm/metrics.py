@@ -101,8 +101,8 @@ def expected_calibration_error(
     """Expected calibration error of the most probable class (top-label ECE).
 
     Rows are put into bins of equal width by the probability of their most probable class. In every
-    bin the mean of this confidence is compared with the share of rows where it is the true class;
-    the error is the mean of the absolute differences over the rows.
+    bin the mean confidence is compared with the share of rows where this class is the true one; the
+    error is the mean of the absolute differences over the rows.
 
     Parameters
     ----------
@@ -147,13 +147,8 @@ def brier_score(
 
     Parameters
     ----------
-    y_true : array of shape (n_samples,)
-    P : array of shape (n_samples, n_classes)
-        Class probabilities, as from `predict_proba`.
-    labels : array of shape (n_classes,), optional
-        Label of each column of P; the sorted labels in ``y_true`` if not given.
-    sample_weight : array of shape (n_samples,), optional
-        How often each row counts.
+    y_true, P, labels, sample_weight :
+        As in `expected_calibration_error`.
 
     Returns
     -------
@@ -185,13 +180,8 @@ def rejection_curve(
 
     Parameters
     ----------
-    y_true : array of shape (n_samples,)
-    P : array of shape (n_samples, n_classes)
-        Class probabilities, as from `predict_proba`.
-    labels : array of shape (n_classes,), optional
-        Label of each column of P; the sorted labels in ``y_true`` if not given.
-    sample_weight : array of shape (n_samples,), optional
-        How often each row counts.
+    y_true, P, labels, sample_weight :
+        As in `expected_calibration_error`.
 
     Returns
     -------
@@ -235,13 +225,8 @@ def area_under_rejection_curve(
 
     Parameters
     ----------
-    y_true : array of shape (n_samples,)
-    P : array of shape (n_samples, n_classes)
-        Class probabilities, as from `predict_proba`.
-    labels : array of shape (n_classes,), optional
-        Label of each column of P; the sorted labels in ``y_true`` if not given.
-    sample_weight : array of shape (n_samples,), optional
-        How often each row counts.
+    y_true, P, labels, sample_weight :
+        As in `expected_calibration_error`.
 
     Returns
     -------
@@ -300,14 +285,13 @@ def calibration_bins(
         edges = np.quantile(confidence, edges)
     index = np.searchsorted(edges[1:-1], confidence, side="left")
     s = None if sample_weight is None else checked_weights(sample_weight, len(index))
-    n_rows = np.bincount(index, s, minlength=n_bins)
+    n_rows = np.bincount(index, s, minlength=n_bins)  # integers without weights
     used = n_rows > 0
-    each = 1.0 if s is None else s
-    confidences = np.bincount(index, each * confidence, minlength=n_bins)  # sums over the bins
-    successes = np.bincount(index, each * came_true, minlength=n_bins)
-    return CalibrationBins(
-        n_rows[used], confidences[used] / n_rows[used], successes[used] / n_rows[used]
-    )
+    sums = [
+        np.bincount(index, values if s is None else s * values, minlength=n_bins)[used]
+        for values in (confidence, came_true)
+    ]
+    return CalibrationBins(n_rows[used], *(each / n_rows[used] for each in sums))
 
 
 def checked_predictions(

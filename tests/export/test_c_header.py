@@ -180,6 +180,13 @@ def test_two_models_of_one_name_are_an_error_and_one_included_twice_is_not(tmp_p
 
 
 @needs_gcc
+@pytest.mark.parametrize("precision", ["double", "float", "fixed"])
+def test_the_name_of_a_header_may_contain_any_word(tmp_path, precision):
+    to_c(MADE["table"](), name="phone", precision=precision, path=tmp_path / "one.h")
+    assert gcc_says(tmp_path, '#include "one.h"\nint unused;\n', *WARNINGS) == ""
+
+
+@needs_gcc
 def test_a_compiler_told_that_there_are_no_nans_is_refused(tmp_path):
     to_c(MADE["full"](), path=tmp_path / "one.h")
     assert "compile without -ffast-math" in gcc_says(tmp_path, '#include "one.h"\n', "-ffast-math")

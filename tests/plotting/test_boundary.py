@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,14 @@ def test_frames_give_their_names_to_the_axes(frame: Any) -> None:
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("age", "dose")
     assert display.relevance_points_ is None
     assert display.legend_.get_texts()[1].get_text() == "class yes"
+
+
+def test_inputs_of_unequal_units_fill_the_picture() -> None:
+    table = pd.DataFrame({"income": 4e4 + 1e4 * X[:, 0], "rate": 0.01 * X[:, 1]})
+    display = draw(LogisticRegression().fit(table, y), table)
+    display.figure_.canvas.print_figure(io.BytesIO())  # lays out
+    box = display.ax_.get_window_extent()
+    assert 0.25 < box.height / box.width < 4.0
 
 
 def test_any_classifier_with_probabilities_and_any_number_of_classes_can_be_drawn() -> None:

@@ -74,7 +74,7 @@ def test_components_that_are_not_gaussians_have_lines_where_they_win(
     two_best = np.sort(model.predict_component_proba(line), axis=1)[:, -2:]
     np.testing.assert_allclose(two_best[:, 0], two_best[:, 1], atol=0.03)
     for k, text in display.texts_.items():
-        assert not display.gaussian[k] and text.get_text() == "no Gaussian"
+        assert not display.gaussian[k] and text.get_text() == "not Gaussian"
 
 
 @pytest.mark.parametrize(

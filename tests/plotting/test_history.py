@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 import matplotlib.pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.datasets import make_ripley
@@ -78,7 +79,7 @@ def test_a_fit_that_ends_without_weights_can_be_drawn() -> None:
         log_posterior=values,
         log_evidence=values,
     ).plot(ax=new_axes())
-    display.figure_.canvas.draw()
+    FigureCanvasAgg(display.figure_).draw()
     assert display.axes_[0].get_ylim()[0] <= 0.0
 
 

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 import matplotlib.pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sdgm import KernelSDGMClassifier, WeightsPath, weights_path
 from sdgm.datasets import make_ripley
@@ -73,7 +74,7 @@ def test_ticks_are_few_whole_numbers(xscale: str, smallest: int) -> None:
     n = np.arange(9, smallest - 1, -1)
     scores = {"training": PathScores(n, np.linspace(0.1, 0.5, len(n)), np.linspace(0, 1, len(n)))}
     display = WeightsPathDisplay(scores=scores).plot(ax=new_axes(), xscale=xscale)
-    display.figure_.canvas.draw()
+    FigureCanvasAgg(display.figure_).draw()
     lower = display.axes_[1]
     assert lower.get_xscale() == ("symlog" if (xscale, smallest) == ("log", 0) else xscale)
     labels = [text.get_text() for text in lower.get_xticklabels()]
@@ -110,4 +111,6 @@ def test_without_axes_it_is_a_figure_of_pyplot() -> None:
 def test_a_path_of_one_model_can_be_drawn() -> None:
     single = weights_path(model(), X, y, min_weights=1000)
     display = WeightsPathDisplay.from_path(single, X_test, y_test, ax=new_axes())
-    display.figure_.canvas.draw()
+    FigureCanvasAgg(display.figure_).draw()
+    shown = [text.get_text() for text in display.axes_[1].get_xticklabels()]
+    assert shown == [str(single.n_weights[0])]

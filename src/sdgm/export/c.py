@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from sdgm.atomic import replacing
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
 from sdgm.description.from_model import table_rows
-from sdgm.export.c_code import accepting, kernel_function, scores, standardizing
+from sdgm.export.c_code import header_functions
 from sdgm.export.c_fixed import fixed_point
-from sdgm.export.c_fixed_code import fixed_functions
+from sdgm.export.c_fixed_code import fixed_arithmetic
 from sdgm.export.c_header import constants, header
 from sdgm.export.c_plan import Plan, Precision, make_plan
-from sdgm.export.c_predict import class_name, predicting
+from sdgm.export.c_real import real_arithmetic
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
 from sdgm.portable import PortableModel, classifier_and_inputs, portable
@@ -35,7 +35,7 @@ class CSource:
         The header itself, in ASCII.
     flash_bytes : int
         Of its constants: weights, relevance vectors, standardisation, names of classes. Code comes
-        on top, usually 1 to 2 kB. On AVR, constants are copied to RAM unless told otherwise.
+        on top, usually 1 to 2 kB. AVR compilers also copy constants to RAM by default.
     ram_bytes : int
         Of arrays on the stack during a prediction. There is no other memory.
     multiply_adds : int
@@ -96,7 +96,7 @@ def to_c(
     table in order: numbers in their own units, and for a category the index of the level, for which
     there are constants; -1 is any other level. A missing value is NaN. Where training saw none, it
     counts as none of the levels of a category, and a number is refused, as are infinite numbers and
-    codes that are no level: the class is -1 and the probabilities are NaN.
+    codes that do not name a level: the class is -1 and the probabilities are NaN.
 
     Probabilities are those of the most probable weights (``predictive="map"``).
 
@@ -149,52 +149,34 @@ def _rows_of_table(model: Any) -> Mapping[int, int]:
 
 def _source(plan: Plan, name: str) -> CSource:
     tables = Tables(name, str(plan.precision))
-    K, C = len(plan.offset), len(plan.class_names)
-    units, error = None, None
-    if plan.precision is Precision.FIXED:
-        fixed = fixed_point(plan)
-        units, error = fixed.input_bits, fixed.error
-        functions, n_operations = fixed_functions(plan, fixed, tables)
-        ram_bytes = 4 * (len(plan.used) + 2) + 8 * (K + C)
-    else:
-        functions, n_operations, n_z = _real_functions(plan, tables)
-        ram_bytes = tables.real_bytes * (n_z + K + (C if plan.mixed else 0))
-    functions.append(class_name(plan, tables))
+    K, C, n_used = len(plan.offset), len(plan.class_names), len(plan.used)
+    fixed = fixed_point(plan) if plan.precision is Precision.FIXED else None
+    arithmetic = fixed_arithmetic(plan, fixed, tables) if fixed else real_arithmetic(plan, tables)
+    functions, multiply_adds, n_z = header_functions(plan, arithmetic, tables)
+    ram_bytes = tables.real_bytes * (n_z + K + (C if plan.mixed else 0))
+    if fixed:
+        ram_bytes = 4 * (n_used + 2) + 8 * (K + C)
+    basis, exponentials = plan.basis, K
+    if isinstance(basis, KernelBasis) and isinstance(basis.kernel, RBFKernel):
+        exponentials += len(basis.vectors)
+    costs = [
+        f"Constants take {tables.n_bytes} bytes, arrays on the stack {ram_bytes} bytes.",
+        f"A prediction needs {multiply_adds} multiply-adds, probabilities {exponentials} "
+        "exponentials.",
+    ]
+    if fixed:
+        costs.append(
+            f"Probabilities are off by at most {fixed.error:.2g} where no standardised input is "
+            f"beyond {fixed.range:g}."
+        )
+    units = fixed.input_bits if fixed else None
     body = "\n\n".join([*constants(plan, name, units), tables.text, *functions])
-    source = CSource(
+    return CSource(
         name=name,
-        text="",
+        text=header(plan, name, costs, body),
         flash_bytes=tables.n_bytes,
         ram_bytes=ram_bytes,
-        multiply_adds=n_operations,
-        exponentials=K + (plan.coef.shape[1] if _has_exp(plan) else 0),
-        error_bound=error,
+        multiply_adds=multiply_adds,
+        exponentials=exponentials,
+        error_bound=fixed.error if fixed else None,
     )
-    costs = [
-        f"Constants take {source.flash_bytes} bytes, arrays on the stack {source.ram_bytes} bytes.",
-        f"A prediction needs {source.multiply_adds} multiply-adds, probabilities "
-        f"{source.exponentials} exponentials.",
-    ]
-    if error is not None:
-        costs += [
-            f"Probabilities are off by at most {error:.2g} where no standardised input is beyond "
-            f"{fixed.range:g}.",
-        ]
-    return replace(source, text=header(plan, name, costs, body))
-
-
-def _real_functions(plan: Plan, tables: Tables) -> tuple[list[str], int, int]:
-    """Functions of floating-point numbers, their multiply-adds, and the size of z."""
-    functions = [accepting(plan, tables)]
-    n_operations = 0
-    if len(plan.used):
-        code, n_operations = standardizing(plan, tables)
-        functions.append(code)
-    if isinstance(plan.basis, KernelBasis):
-        functions.append(kernel_function(plan.basis, tables))
-    code, n_more, n_z = scores(plan, tables)
-    return [*functions, code, *predicting(plan, tables)], n_operations + n_more, n_z
-
-
-def _has_exp(plan: Plan) -> bool:
-    return isinstance(plan.basis, KernelBasis) and isinstance(plan.basis.kernel, RBFKernel)

@@ -20,92 +20,62 @@ from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.export.c_plan import Plan
 from sdgm.tables.inputs import Number
 
-# bits of a number, beside its sign: one less than a 32-bit number has
+# of a number beside its sign: one less than 32 bits have, so that the sum of two fits
 BITS = 30
-# bits behind the point of scores, of exponents and of probabilities
+# behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float,
+# and scores up to 2^36 leave 64-bit differences room
 SCORE_BITS = 24
+LARGEST_SCORE = 2.0**36
+# 2^-t in units of 2^-BITS is zero from here on
+FAR_EXPONENT = 32
 # furthest that a number of 64 bits is shifted
 MAX_SHIFT = 62
-# standardised inputs are moved in beyond this, or beyond the furthest training row
+# standardised inputs are moved in beyond this, or beyond the furthest training row: of a normal
+# input, one in 10^15 is further out
 LEAST_RANGE = 8.0
-# bits behind the point of features that are zero or one
+# behind the point of features that are zero or one: BITS, less room for the center
 FLAG_BITS = 28
 # of the polynomial for 2^-f, f from 0 to 1, as whole numbers compute it; measured, and doubled
 EXP_ERROR = 2.0**-27
-# a bound above this says nothing
+# a larger bound says nothing about probabilities that matter
 LARGEST_ERROR = 0.05
+# the sum of this many exponentials of BITS bits, times 2^SCORE_BITS, fits into 64 bits
 MAX_COMPONENTS = 256
+# for products of errors, which the bound leaves out
+HIGHER_ORDER = 1.001
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Units of a kernel value's steps.
-
-    Attributes
-    ----------
-    vectors : array of shape (n_vectors, n_used)
-    term_shift : int
-        Bits that each term of the sum over inputs loses, lest the sum overflow.
-    sum_bits : int
-        Bits behind the point of the sum.
-    factor, factor_bits : int
-        What the sum is multiplied by.
-    constant : int
-        What is added then.
-    powers : tuple of int
-        Bits behind the point of the first power, the second, and so on.
-    """
+    """Units of a kernel value's steps."""
 
     vectors: IntArray
-    term_shift: int
-    sum_bits: int
-    factor: int
-    factor_bits: int
-    constant: int
-    powers: tuple[int, ...]
+    term_shift: int  # bits that each term of the sum over inputs loses, so that the sum fits
+    sum_bits: int  # behind the point of the sum
+    factor: int = 0  # what the sum is multiplied by, with its bits behind the point
+    factor_bits: int = 0
+    constant: int = 0  # what is added then
+    powers: tuple[int, ...] = ()  # bits behind the point of the first power, the second, ...
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """The numbers of a header in fixed point.
+    """The numbers of a header in fixed point; "bits" are those behind the point."""
 
-    Attributes
-    ----------
-    range : float
-        Largest standardised input, a power of two; z has ``z_bits`` bits behind the point.
-    input_bits : array of shape (n_inputs,)
-        Bits behind the point of each input; negative for large units.
-    center, scale, shift : arrays of shape (n_used,)
-        ``z = ((feature - center) * scale) >> shift``
-    feature_bits : array of shape (n_used,)
-        Bits behind the point of each feature.
-    norm_shift : int
-        The squared norm is divided by two to this power.
-    weight : array of shape (n_components, n_columns)
-    weight_bits : int
-    offset : array of shape (n_components,)
-    kernel : Steps or None
-        How a kernel value is computed.
-    column_bits : int
-        Bits behind the point of a column.
-    error : float
-        The most that a probability can be off, for inputs within the range.
-    """
-
-    range: float
+    range: float  # largest standardised input, a power of two
     z_bits: int
-    input_bits: IntArray
-    center: IntArray
+    input_bits: IntArray  # (n_inputs,); negative for large units
+    center: IntArray  # (n_used,); z = ((feature - center) * scale) >> shift
     scale: IntArray
     shift: IntArray
     feature_bits: IntArray
-    norm_shift: int
-    weight: IntArray
+    norm_shift: int  # the squared norm is divided by two to this power
+    weight: IntArray  # (n_components, n_columns)
     weight_bits: int
-    offset: IntArray
+    offset: IntArray  # (n_components,)
     kernel: Steps | None
     column_bits: int
-    error: float
+    error: float  # the most that a probability can be off, for inputs within the range
 
 
 def fixed_point(plan: Plan) -> Fixed:
@@ -140,9 +110,8 @@ def fixed_point(plan: Plan) -> Fixed:
     weight_bits = min(weight_bits, MAX_SHIFT + SCORE_BITS - bits)
     _require(plan, weight_bits + bits >= SCORE_BITS, "its weights are too large")
     weights, used = np.abs(coef), coef != 0.0
-    _require(
-        plan, (np.abs(plan.offset) + weights @ columns).max() < 2.0**36, "its scores are large"
-    )
+    largest = (np.abs(plan.offset) + weights @ columns).max()
+    _require(plan, largest < LARGEST_SCORE, "its scores are large")
     e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
     error = _error_of_probabilities(float(e_scores.max()), len(plan.offset))
@@ -150,13 +119,13 @@ def fixed_point(plan: Plan) -> Fixed:
     return Fixed(
         range=r,
         z_bits=z_bits,
-        input_bits=input_bits,
-        center=_whole(plan.center, feature_bits),
-        scale=_whole(plan.inverse_scale, scale_bits),
+        input_bits=input_bits.astype(np.int16),
+        center=_whole(plan.center, feature_bits).astype(np.int32),
+        scale=_whole(plan.inverse_scale, scale_bits).astype(np.int32),
         shift=shift,
         feature_bits=feature_bits,
         norm_shift=norm_shift,
-        weight=_whole(coef, weight_bits),
+        weight=_whole(coef, weight_bits).astype(np.int32),
         weight_bits=weight_bits,
         offset=_whole(plan.offset, SCORE_BITS),
         kernel=kernel,
@@ -179,7 +148,7 @@ def _log2(value: float) -> int:
 
 
 def term_shift(n_terms: int) -> int:
-    """Bits that products of two numbers lose, so that a sum of so many is a 64-bit number."""
+    """Bits that each product of two numbers loses, so that the sum of n_terms fits into 64 bits."""
     return max(0, _log2(n_terms) - 2) if n_terms else 0
 
 
@@ -234,7 +203,7 @@ def _kernel(
     kernel, vectors, D = basis.kernel, np.abs(basis.vectors), len(e_z)
     z_bits = BITS - _log2(r)
     e_v = 2.0 ** -(z_bits + 1)
-    whole = _whole(basis.vectors, z_bits)
+    whole = _whole(basis.vectors, z_bits).astype(np.int32)
     if isinstance(kernel, RBFKernel):
         bound = D * (2.0 * r) ** 2
         bits = BITS - _log2(bound)
@@ -244,13 +213,12 @@ def _kernel(
         rate = kernel.gamma / math.log(2.0)
         rate_bits = BITS - _log2(rate)
         _require(plan, bits + rate_bits >= SCORE_BITS, "gamma is too large")
-        # from exponents of 32 on, the kernel is zero either way
-        e_t = rate * e_sum + min(bound, 32.0 / rate) * 2.0 ** -(rate_bits + 1)
+        # in FAR_EXPONENT and beyond, the kernel is zero either way
+        e_t = rate * e_sum + min(bound, FAR_EXPONENT / rate) * 2.0 ** -(rate_bits + 1)
         e_t += 2.0 ** -(SCORE_BITS + 1)
         error = math.log(2.0) * e_t + EXP_ERROR + 2.0**-BITS
-        steps = Steps(
-            whole, term_shift(4 * D), bits, int(_whole(np.array(rate), rate_bits)), rate_bits, 0, ()
-        )
+        factor = int(_whole(np.array(rate), rate_bits))
+        steps = Steps(whole, term_shift(4 * D), bits, factor, rate_bits)
         n = len(vectors)
         return steps, np.ones(n), np.full(n, error), BITS
     bound = r * vectors.sum(axis=1)
@@ -258,7 +226,7 @@ def _kernel(
     bits = min(BITS - _log2(float(bound.max())), 2 * z_bits - lost)
     error = vectors @ e_z + (r + e_z).sum() * e_v + 2.0 ** -(bits + 1)
     error = error + D * 2.0 ** -(2 * z_bits - lost + 1)
-    steps = Steps(whole, lost, bits, 0, 0, 0, ())
+    steps = Steps(whole, lost, bits)
     if isinstance(kernel, LinearKernel):
         return steps, bound, error, bits
     assert isinstance(kernel, PolynomialKernel)
@@ -300,6 +268,6 @@ def _error_of_probabilities(e_score: float, n_components: int) -> float:
     """
     e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS
     error = math.tanh(e_score / 2.0) + 2.0 * n_components * e_exp + 2.0**-SCORE_BITS
-    error *= 1.001  # for products of errors that were left out
+    error *= HIGHER_ORDER
     unit = 10.0 ** (math.floor(math.log10(error)) - 1)
     return float(f"{math.ceil(error / unit) * unit:.1e}")  # two digits, rounded up

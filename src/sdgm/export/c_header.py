@@ -44,32 +44,25 @@ def constants(plan: Plan, name: str, units: IntArray | None) -> Iterator[str]:
         + ("" if i in used else ", not used by the model")
         for i, column in enumerate(plan.inputs)
     ]
-    yield _enum("What x[i] is.", list(zip(inputs, range(len(inputs)), notes, strict=True)))
+    yield _enum("What x[i] is.", inputs, notes)
     for column, identifier in zip(plan.inputs, inputs, strict=True):
         if isinstance(column, Category):
             prefix = identifier.replace("_INPUT_", "_LEVEL_", 1)[:MAX_PREFIX] + "_"
-            names = [*column.levels, "missing"]
-            levels = identifiers(prefix, names, taken)
+            levels = identifiers(prefix, [*column.levels, "missing"], taken)
             absent = "no value" if column.missing else "no value, counts as none of them"
-            notes = [*(comment(level) for level in column.levels), absent]
-            yield _enum(
-                f"Levels of {comment(column.name)}; any other is -1.",
-                list(zip(levels, range(len(levels)), notes, strict=True)),
-            )
+            notes = [*map(comment, column.levels), absent]
+            yield _enum(f"Levels of {comment(column.name)}; any other is -1.", levels, notes)
     classes = identifiers(f"{NAME}_CLASS_", plan.class_names, taken)
-    notes = [comment(label) for label in plan.class_names]
-    yield _enum("The classes.", list(zip(classes, range(len(classes)), notes, strict=True)))
+    yield _enum("The classes.", classes, [comment(label) for label in plan.class_names])
 
 
-def _enum(title: str, entries: list[tuple[str, int, str]]) -> str:
-    codes = [f"{identifier} = {value}" for identifier, value, _ in entries]
-    codes = [*(f"{code}," for code in codes[:-1]), codes[-1]]
+def _enum(title: str, names: list[str], notes: list[str]) -> str:
+    codes = [f"{name} = {i}," for i, name in enumerate(names)]
+    codes[-1] = codes[-1].rstrip(",")
     width = max(map(len, codes))
-    lines = [
-        f"    {code:{width}}  /* {note} */"
-        for code, (_, _, note) in zip(codes, entries, strict=True)
-    ]
-    return "\n".join([f"/* {title} */", "enum {", *lines, "};"])
+    lines = zip(codes, notes, strict=True)
+    body = "\n".join(f"    {code:{width}}  /* {note} */" for code, note in lines)
+    return f"/* {title} */\nenum {{\n{body}\n}};"
 
 
 def _kind(column: Input, bits: int | None, NAME: str) -> str:
@@ -86,7 +79,7 @@ def _kind(column: Input, bits: int | None, NAME: str) -> str:
 
 
 def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
-    """The body between what tells readers and compilers what it is."""
+    """The body, with a comment for readers above and guards for the compiler around it."""
     NAME, n_weights = name.upper(), int(np.count_nonzero(plan.coef))
     digest = hashlib.sha256(body.encode()).hexdigest()[:8].upper()
     usage = textwrap.wrap(" ".join(_usage(plan, name)), LINE - len(" * "))
@@ -149,7 +142,8 @@ def _usage(plan: Plan, name: str) -> Iterator[str]:
         yield f"may be left unused. Probabilities are in units of 1 / {NAME}_ONE."
     else:
         yield "below."
-    outcome = f"the class is -1 and {'so are the probabilities' if fixed else _NANS}."
+    shares = "so are the probabilities" if fixed else "the probabilities are NaN"
+    outcome = f"the class is -1 and {shares}."
     if plan.plain:
         yield f"Where an input is {f'{NAME}_MISSING' if fixed else 'NaN or infinite'}, {outcome}"
         return
@@ -162,11 +156,8 @@ def _usage(plan: Plan, name: str) -> Iterator[str]:
         yield f"Refused are {listed(refused)}: {outcome}"
 
 
-_NANS = "the probabilities are NaN"
-
-
 def _refused(plan: Plan) -> Iterator[str]:
-    """What is no value of an input."""
+    """Invalid inputs, in words."""
     numbers = [column for column in plan.inputs if not isinstance(column, Category)]
     if any(column.fill is None for column in numbers):
         yield "missing values of a number that had none in training"

@@ -48,45 +48,23 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True)
 class Plan:
-    """The numbers of a header.
-
-    Attributes
-    ----------
-    precision : Precision
-    inputs : tuple of Number and Category
-    class_names : tuple of str
-    used : array of shape (n_used,)
-        Indices of the features that some column needs; z has one entry for each.
-    feature_names : tuple of str
-        Their names.
-    center, center_rest, inverse_scale : arrays of shape (n_used,)
-        ``center_rest`` is what rounding took from the center.
-    model_reach, reach : float
-        Furthest standardised input that is taken as it is, in Python and in C.
-    basis : Monomials or KernelBasis
-        On z, with those columns only that have a weight.
-    coef : array of shape (n_components, n_columns)
-    offset : array of shape (n_components,)
-    component_class : array of shape (n_components,)
-    vector_names : tuple of str
-        Where the vectors of a kernel come from.
-    """
+    """The numbers of a header."""
 
     precision: Precision
     inputs: tuple[Input, ...]
     class_names: tuple[str, ...]
-    used: IntArray
-    feature_names: tuple[str, ...]
-    center: FloatArray
-    center_rest: FloatArray
+    used: IntArray  # features that some column needs; z has one entry for each
+    feature_names: tuple[str, ...]  # of the used ones
+    center: FloatArray  # (n_used,), as the type holds it
+    center_rest: FloatArray  # what rounding took from the center
     inverse_scale: FloatArray
-    model_reach: float
-    reach: float
-    basis: Monomials | KernelBasis
-    coef: FloatArray
-    offset: FloatArray
+    model_reach: float  # furthest standardised input that is taken as it is, in Python
+    reach: float  # and in C
+    basis: Monomials | KernelBasis  # on z, with only those columns that have a weight
+    coef: FloatArray  # (n_components, n_columns)
+    offset: FloatArray  # (n_components,)
     component_class: IntArray
-    vector_names: tuple[str, ...]
+    vector_names: tuple[str, ...]  # where the vectors of a kernel come from
 
     @property
     def plain(self) -> bool:
@@ -212,14 +190,12 @@ def safe_reach(
         far = 10.0**exponent
         exponent -= 1
         if far < MIN_MARGIN * reach / FAR_AWAY:
+            wide = (
+                "precision='double'" if precision is Precision.FLOAT else "a kernel of lower degree"
+            )
             raise ValueError(
                 f"the scores are too large for {precision}: they overflow at standardised inputs "
-                f"of {far:.3g}; "
-                + (
-                    "use precision='double'."
-                    if precision is Precision.FLOAT
-                    else "use a kernel of lower degree."
-                )
+                f"of {far:.3g}; use {wide}."
             )
     return far
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import IntArray
 from sdgm.export.c_text import MAX_LITERAL, characters, comment, literal, number, utf8, wrapped
+
+# a row of a matrix up to this length has its comment on the same line
+SHORT_ROW = 60
 
 
 @dataclass
@@ -26,7 +30,7 @@ class Tables:
     Examples
     --------
     >>> tables = Tables("iris", "float")
-    >>> tables.reals("center", np.array([1.5, 2.0]), ["length", "width"])
+    >>> tables.array("center", np.array([1.5, 2.0]), ["length", "width"])
     >>> print(tables.text)
     static const float iris_center[2] = {
         1.5f,  /* length */
@@ -51,41 +55,44 @@ class Tables:
         """Bytes of one number."""
         return 8 if self.real == "double" else 4
 
-    def reals(self, table: str, values: FloatArray, comments: Sequence[str]) -> None:
-        """One number per line with a comment, or a row of numbers per line."""
-        rows = [self._row(row) for row in values]
-        commas = [","] * (len(rows) - 1) + [""]
-        width = max(map(len, rows)) + 1
-        lines = [
-            f"    {row + comma:{width}}  /* {comment(text)} */"
-            if "\n" not in row
-            else f"    /* {comment(text)} */\n    {row}{comma}"
-            for row, comma, text in zip(rows, commas, comments, strict=True)
-        ]
-        self._add(self.real, table, values.shape, "\n".join(lines))
-        self.n_bytes += values.size * self.real_bytes
+    def array(
+        self, table: str, values: np.ndarray[Any, Any], comments: Sequence[str] | None = None
+    ) -> None:
+        """Numbers of the header's type, or whole numbers of the array's type.
 
-    def packed(self, table: str, values: FloatArray) -> None:
-        """Numbers without comments, many per line."""
-        self._add(self.real, table, values.shape, wrapped([self.number(v) for v in values]))
-        self.n_bytes += values.size * self.real_bytes
+        With a comment for each, one number or one row of a matrix per line; else many per line.
+        """
+        shown: Callable[[Any], str] = str
+        ctype, n_bytes = f"{values.dtype}_t", values.dtype.itemsize
+        if values.dtype.kind == "f":
+            ctype, n_bytes, shown = self.real, self.real_bytes, self.number
+        if comments is None:
+            body = wrapped([shown(value) for value in values.tolist()])
+        else:
+            rows = [self._row(row, shown) for row in values.tolist()]
+            rows = [*(f"{row}," for row in rows[:-1]), rows[-1]]
+            width = max(map(len, rows))
+            body = "\n".join(
+                f"    {row:{width}}  /* {comment(text)} */"
+                if "\n" not in row
+                else f"    /* {comment(text)} */\n    {row}"
+                for row, text in zip(rows, comments, strict=True)
+            )
+        sizes = "".join(f"[{size}]" for size in values.shape)
+        self.parts.append(f"static const {ctype} {self.name}_{table}{sizes} = {{\n{body}\n}};")
+        self.n_bytes += values.size * n_bytes
+
+    def _row(self, values: Any, shown: Callable[[Any], str]) -> str:
+        if not isinstance(values, list):
+            return shown(values)
+        items = [shown(value) for value in values]
+        line = "{" + ", ".join(items) + "}"
+        return line if len(line) <= SHORT_ROW else "{\n" + wrapped(items, "        ") + "\n    }"
 
     def indices(self, table: str, values: Sequence[int] | IntArray) -> None:
         """Whole numbers that are not negative, in the smallest type that holds them."""
         array = np.asarray(values, dtype=np.int64)
-        dtype = np.min_scalar_type(int(array.max()))
-        self._add(f"{dtype}_t", table, array.shape, wrapped([str(v) for v in array.tolist()]))
-        self.n_bytes += array.size * dtype.itemsize
-
-    def integers(self, table: str, values: IntArray, bits: int) -> None:
-        """Whole numbers of so many bits, with their sign."""
-        if values.ndim == 1:
-            body = wrapped([str(v) for v in values.tolist()])
-        else:
-            rows = [wrapped([str(v) for v in row], "        ") for row in values.tolist()]
-            body = ",\n".join(f"    {{\n{row}\n    }}" for row in rows)
-        self._add(f"int{bits}_t", table, values.shape, body)
-        self.n_bytes += values.size * bits // 8
+        self.array(table, array.astype(np.min_scalar_type(int(array.max()))))
 
     def strings(self, table: str, values: Sequence[str]) -> None:
         """Names; those too long for a literal become arrays of their own."""
@@ -106,14 +113,3 @@ class Tables:
     def number(self, value: float) -> str:
         """A constant of the header's type."""
         return number(value, self.real)
-
-    def _row(self, values: FloatArray | float) -> str:
-        if np.ndim(values) == 0:
-            return self.number(float(values))
-        shown = [self.number(v) for v in values]  # type: ignore[union-attr]
-        line = "{" + ", ".join(shown) + "}"
-        return line if len(line) <= 60 else "{\n" + wrapped(shown, "        ") + "\n    }"
-
-    def _add(self, ctype: str, table: str, shape: tuple[int, ...], body: str) -> None:
-        sizes = "".join(f"[{size}]" for size in shape)
-        self.parts.append(f"static const {ctype} {self.name}_{table}{sizes} = {{\n{body}\n}};")

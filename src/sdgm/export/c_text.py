@@ -1,4 +1,4 @@
-"""Text that C takes: identifiers, comments, strings and numbers, whatever the user's names are.
+"""Valid C text from any names: identifiers, comments, strings and numbers.
 
 Headers are plain ASCII. Names of columns, levels and classes may close comments, continue lines,
 spell trigraphs or turn the direction of writing.
@@ -7,11 +7,13 @@ spell trigraphs or turn the direction of writing.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 
+# so that the longest identifiers of a header stay within a line
 MAX_NAME = 31
 # characters of an identifier that C99 compilers must tell apart
 MAX_IDENTIFIER = 63
@@ -19,12 +21,13 @@ MAX_IDENTIFIER = 63
 MAX_LITERAL = 4095
 # of a user's name in a comment; it is there in full where it is a string
 MAX_COMMENT = 60
+# characters of a line of the header
 LINE = 96
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
-# letters that are no base letter with marks, as ASCII spells them; the first is the sign of micro
+# letters that normalisation does not reduce to ASCII; the first is the micro sign
 LETTERS = str.maketrans(
     {"µ": "u", "Æ": "AE", "Œ": "OE", "Ø": "O", "Đ": "D", "Ð": "D", "Þ": "TH", "Ł": "L", "Ħ": "H"}
 )
@@ -158,14 +161,15 @@ def utf8(text: str) -> bytes:
 
 def wrapped(items: Sequence[str], indent: str = "    ") -> str:
     """Items with commas between them, in lines of some length."""
-    lines, line = [], indent
-    for i, item in enumerate(items):
-        piece = item + ("," if i + 1 < len(items) else "")
-        if len(line) + len(piece) > LINE and line.strip():
-            lines.append(line.rstrip())
-            line = indent
-        line += piece + " "
-    return "\n".join([*lines, line.rstrip()])
+    # items have no spaces, and must not be broken at a minus sign
+    return textwrap.fill(
+        ", ".join(items),
+        LINE,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def number(value: float, real: str) -> str:
@@ -177,8 +181,8 @@ def number(value: float, real: str) -> str:
     ('0.1', '0.1f', '0.0f')
     """
     if not abs(value) <= (LARGEST_FLOAT if real == "float" else LARGEST_DOUBLE):
-        raise ValueError(f"{value!r} is no number that {real} holds; try precision='double'.")
+        raise ValueError(f"{value!r} does not fit into {real}; try precision='double'.")
     if real != "float":
         return repr(float(value))
-    # numbers with fewer digits than others, below the smallest normal one, are left out
+    # subnormal numbers, which have fewer digits, become zero
     return f"{np.float32(value if abs(value) >= SMALLEST_FLOAT else 0.0)!s}f"

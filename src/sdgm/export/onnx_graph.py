@@ -5,9 +5,10 @@ Only operators of ``ai.onnx`` that are the same from opset 13 on, in single or d
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,24 +20,34 @@ from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.portable import PortableModel
 
 OLDEST_OPSET = 13
-# the largest number that is meant to occur in single precision, below its end at 3.4e38
+# the largest number that should occur in single precision, which ends at 3.4e38
 LARGEST_FLOAT = 1e37
 
 DType = type[np.float32] | type[np.float64]
 
 
-class Graph(Protocol):
+class Graph(ABC):
     """What takes the operators in."""
 
-    def node(
-        self, operator: str, *inputs: str, name: str, n_outputs: int = 1, **attributes: Any
-    ) -> list[str]:
-        """Add an operator; the names of its outputs, made unique."""
-        ...
+    @abstractmethod
+    def new_name(self, name: str) -> str:
+        """A name that no other output or array has."""
 
+    @abstractmethod
+    def add(self, operator: str, inputs: Sequence[str], outputs: list[str], **options: Any) -> None:
+        """Add an operator with names for its outputs."""
+
+    @abstractmethod
     def constant(self, values: np.ndarray[Any, Any], name: str) -> str:
         """Add an array; its name, made unique."""
-        ...
+
+    def node(
+        self, operator: str, *inputs: str, name: str, n_outputs: int = 1, **options: Any
+    ) -> list[str]:
+        """Add an operator; the names of its outputs, made unique."""
+        outputs = [self.new_name(name) for _ in range(n_outputs)]
+        self.add(operator, inputs, outputs, **options)
+        return outputs
 
 
 class Writer:
@@ -86,6 +97,15 @@ class Writer:
             P = self.node("Min", P, self.number(1.0, "one"), name="class_probabilities")
         return self._without_missing(features, P)
 
+    def outputs(
+        self, P: str, label: str, probabilities: str, labels: np.ndarray[Any, Any], dtype: DType
+    ) -> None:
+        """Label and probabilities as outputs of these names, the latter of this type."""
+        self.graph.add("Cast", [P], [probabilities], to=onnx_type(dtype))
+        best = self.node("ArgMax", P, name="class_index", axis=1, keepdims=0)
+        classes = self.graph.constant(labels, "classes")
+        self.graph.add("Gather", [classes, best], [label], axis=0)
+
     def _standardized(self, features: str) -> str:
         center = self.model.center
         high = self._rounded(center)
@@ -105,7 +125,7 @@ class Writer:
         return self.node("Clip", z, *ends, name="standardized")
 
     def _without_missing(self, features: str, P: str) -> str:
-        """NaN in the rows that have one, whatever operators make of it on the way."""
+        """NaN in the rows that have one: not all operators pass it on."""
         is_nan = self.node("IsNaN", features, name="is_nan")
         is_nan = self.node("Cast", is_nan, name="is_nan", to=onnx_type(self.dtype))
         ones = self.number(np.ones((len(self.model.center), 1)), "ones")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from sdgm import __version__
 from sdgm.atomic import replacing
-from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Writer, onnx_type
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Graph, Writer, onnx_type
+from sdgm.portable import classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
 
 try:
@@ -56,12 +57,12 @@ def to_onnx(
 
     Parameters
     ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
-        SemiSupervisedSDGMClassifier, or a TableModel
+    model : fitted classifier or TableModel
+        As in `sdgm.portable.portable`.
     precision : {"double", "float", "float_only"}, default="double"
         Of inputs and probabilities. With ``float`` they are single precision, and what lies between
         is double, so that only the last digit is rounded. With ``float_only`` nothing is double,
-        for machines that have no such numbers: probabilities are then as good as the scores, to a
+        for runtimes without double precision: probabilities are as exact as the scores, to a
         relative 1e-5, or 1e-4 where weights of hundreds cancel, and inputs are clipped earlier, so
         that nothing overflows: far outside the training rows, at a standardised 1e15 or so.
     opset : int, optional
@@ -87,16 +88,43 @@ def to_onnx(
         raise ValueError(f"precision must be one of {known}, got {precision!r}.")
     plain = portable(model)
     classifier, _ = classifier_and_inputs(model)
-    is_table = hasattr(model, "inputs")
     opset = _checked_opset(opset, plain.inputs)
     tensors, computed = PRECISIONS[precision]
+    is_table = hasattr(model, "inputs")
     graph = ModelGraph(_input_names(plain.inputs) if is_table else ["X"], tensors)
     writer = Writer(graph, plain, computed)
     features = _encoded(graph, writer) if is_table else _cast(writer, "X")
-    _add_outputs(graph, writer, writer.probabilities(features))
-    doc_string = _doc_string(writer, type(classifier).__name__)
-    proto = _model(graph, plain, opset, doc_string, is_table=is_table)
-    properties = {**_properties(graph, plain, is_table=is_table), "precision": precision}
+    outputs = _outputs(graph, writer, writer.probabilities(features))
+    if is_table:
+        inputs = [
+            _input_info(column, name, onnx_type(tensors))
+            for column, name in zip(plain.inputs, graph.inputs, strict=True)
+        ]
+        columns = [column.name for column in plain.inputs]
+    else:
+        shape: list[str | int] = [ROWS, len(plain.center)]
+        inputs = [helper.make_tensor_value_info("X", onnx_type(tensors), shape)]
+        columns = list(plain.feature_names)
+    proto = helper.make_model(
+        helper.make_graph(graph.nodes, "sdgm", inputs, outputs, graph.arrays),
+        producer_name="sdgm",
+        producer_version=__version__,
+        opset_imports=[helper.make_opsetid("", opset)],
+        doc_string=(
+            f"Sparse discriminative Gaussian mixture ({type(classifier).__name__}). A row with a "
+            "missing value in a column that had none in training has probabilities NaN. "
+            f"Standardised inputs are clipped at {writer.reach:.3g}."
+        ),
+    )
+    proto.ir_version = helper.find_min_ir_version_for(proto.opset_import)
+    # what programs may want to know; JSON in ASCII where it is a list
+    properties = {
+        "sdgm_version": __version__,
+        "classes": json.dumps(plain.classes.tolist()),
+        "columns": json.dumps(columns),
+        "inputs": json.dumps(graph.inputs),
+        "precision": precision,
+    }
     helper.set_model_props(proto, properties)
     onnx.checker.check_model(proto, full_check=True)
     if path is not None:
@@ -131,7 +159,7 @@ def label_values(classes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(values, dtype=np.float64)
 
 
-class ModelGraph:
+class ModelGraph(Graph):
     """Operators and arrays of a model of our own."""
 
     def __init__(self, inputs: list[str], dtype: DType) -> None:
@@ -142,32 +170,22 @@ class ModelGraph:
         self.outputs = [_unique(name, set(inputs)) for name in ("label", "probabilities")]
         self._taken = {*inputs, *self.outputs}
 
-    def node(
-        self, operator: str, *inputs: str, name: str, n_outputs: int = 1, **attributes: Any
-    ) -> list[str]:
-        """Add an operator; the names of its outputs."""
-        outputs = [self._new(name) for _ in range(n_outputs)]
-        self.nodes.append(helper.make_node(operator, inputs, outputs, outputs[0], **attributes))
-        return outputs
+    def new_name(self, name: str) -> str:
+        name = _unique(name, self._taken)
+        self._taken.add(name)
+        return name
+
+    def add(self, operator: str, inputs: Sequence[str], outputs: list[str], **options: Any) -> None:
+        self.nodes.append(helper.make_node(operator, inputs, outputs, outputs[0], **options))
 
     def constant(self, values: np.ndarray[Any, Any], name: str) -> str:
-        """Add an array; its name."""
-        name = self._new(name)
+        name = self.new_name(name)
         if values.dtype == object:
             strings = [value.encode("utf-8") for value in values.ravel()]
             tensor = helper.make_tensor(name, onnx.TensorProto.STRING, values.shape, strings)
         else:
             tensor = numpy_helper.from_array(values, name)
         self.arrays.append(tensor)
-        return name
-
-    def finish(self, operator: str, *inputs: str, output: str, **attributes: Any) -> None:
-        """Add the operator that gives an output of the model."""
-        self.nodes.append(helper.make_node(operator, inputs, [output], output, **attributes))
-
-    def _new(self, name: str) -> str:
-        name = _unique(name, self._taken)
-        self._taken.add(name)
         return name
 
 
@@ -246,65 +264,22 @@ def _category(writer: Writer, column: Category, name: str) -> list[str]:
     return [block]
 
 
-def _add_outputs(graph: ModelGraph, writer: Writer, P: str) -> None:
+def _outputs(graph: ModelGraph, writer: Writer, P: str) -> list[Any]:
+    """Add labels and probabilities; what the model says about them."""
     label, probabilities = graph.outputs
-    graph.finish("Cast", P, output=probabilities, to=onnx_type(graph.dtype))
-    best = writer.node("ArgMax", P, name="class_index", axis=1, keepdims=0)
-    classes = graph.constant(label_values(writer.model.classes), "classes")
-    graph.finish("Gather", classes, best, output=label, axis=0)
-
-
-def _model(
-    graph: ModelGraph, model: PortableModel, opset: int, doc_string: str, *, is_table: bool
-) -> Any:
-    labels = label_values(model.classes)
-    label_type = helper.np_dtype_to_tensor_dtype(labels.dtype)
-    label, probabilities = graph.outputs
-    outputs = [
-        helper.make_tensor_value_info(label, label_type, [ROWS], "most probable class"),
-        helper.make_tensor_value_info(
-            probabilities, onnx_type(graph.dtype), [ROWS, len(labels)], "probability of each class"
-        ),
+    number, labels = onnx_type(graph.dtype), label_values(writer.model.classes)
+    writer.outputs(P, label, probabilities, labels, graph.dtype)
+    kind = helper.np_dtype_to_tensor_dtype(labels.dtype)
+    shape: list[str | int] = [ROWS, len(labels)]
+    return [
+        helper.make_tensor_value_info(label, kind, [ROWS], "most probable class"),
+        helper.make_tensor_value_info(probabilities, number, shape, "probability of each class"),
     ]
-    inputs = _input_infos(graph, model, is_table=is_table)
-    proto = helper.make_model(
-        helper.make_graph(graph.nodes, "sdgm", inputs, outputs, graph.arrays),
-        producer_name="sdgm",
-        producer_version=__version__,
-        opset_imports=[helper.make_opsetid("", opset)],
-        doc_string=doc_string,
-    )
-    proto.ir_version = helper.find_min_ir_version_for(proto.opset_import)
-    return proto
 
 
-def _input_infos(graph: ModelGraph, model: PortableModel, *, is_table: bool) -> list[Any]:
-    number = onnx_type(graph.dtype)
-    if not is_table:
-        return [helper.make_tensor_value_info("X", number, [ROWS, len(model.center)])]
-    infos = []
-    for each, name in zip(model.inputs, graph.inputs, strict=True):
-        is_text = isinstance(each, Category)
-        kind = onnx.TensorProto.STRING if is_text else number
-        doc = "category; the empty string is a missing value" if is_text else "number; NaN: missing"
-        infos.append(helper.make_tensor_value_info(name, kind, [ROWS, 1], doc))
-    return infos
-
-
-def _doc_string(writer: Writer, estimator: str) -> str:
-    return (
-        f"Sparse discriminative Gaussian mixture ({estimator}). A row with a missing value in a "
-        "column that had none in training has probabilities NaN. Standardised inputs are clipped "
-        f"at {writer.reach:.3g}."
-    )
-
-
-def _properties(graph: ModelGraph, model: PortableModel, *, is_table: bool) -> dict[str, str]:
-    """What programs may want to know; JSON in ASCII where it is a list."""
-    names = [each.name for each in model.inputs] if is_table else list(model.feature_names)
-    return {
-        "sdgm_version": __version__,
-        "classes": json.dumps(model.classes.tolist()),
-        "columns": json.dumps(names),
-        "inputs": json.dumps(graph.inputs),
-    }
+def _input_info(column: Input, name: str, number: int) -> Any:
+    """What the model says about a column of the table."""
+    kind, words = number, "number; NaN: missing"
+    if isinstance(column, Category):
+        kind, words = onnx.TensorProto.STRING, "category; the empty string is a missing value"
+    return helper.make_tensor_value_info(name, kind, [ROWS, 1], words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
-from sdgm.export.onnx_graph import OLDEST_OPSET, Writer, onnx_type
+from sdgm.export.onnx_graph import OLDEST_OPSET, Graph, Writer, onnx_type
 from sdgm.export.onnx_model import label_values
 from sdgm.portable import portable
 
 try:
+    from onnx import helper
     from skl2onnx import update_registered_converter
     from skl2onnx.common.data_types import DoubleTensorType
     from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
@@ -45,9 +47,9 @@ def register_skl2onnx() -> None:
     """Teach skl2onnx the classifiers of this package, so that it converts pipelines with them.
 
     Inputs may be float, double, integers or booleans; probabilities are double where they are, and
-    float otherwise. In between all is double, unless the option ``float_only`` says that there is
-    no such thing. For double inputs the option ``zipmap`` must be False or ``"columns"``, as with
-    other classifiers: ONNX has such maps of floats only. Calling it again changes nothing.
+    float otherwise. In between all is double, unless the option ``float_only`` is set. For double
+    inputs the option ``zipmap`` must be False or ``"columns"``, as with other classifiers: ONNX has
+    such maps of floats only. Calling it again changes nothing.
 
     Examples
     --------
@@ -72,35 +74,27 @@ def register_skl2onnx() -> None:
         )
 
 
-class ContainerGraph:
+class ContainerGraph(Graph):
     """Operators and arrays for a model that skl2onnx puts together."""
 
     def __init__(self, scope: Any, container: Any) -> None:
         self.scope, self.container = scope, container
 
-    def node(
-        self, operator: str, *inputs: str, name: str, n_outputs: int = 1, **attributes: Any
-    ) -> list[str]:
-        """Add an operator; the names of its outputs."""
-        outputs = [self.scope.get_unique_variable_name(name) for _ in range(n_outputs)]
-        self.finish(operator, *inputs, outputs=outputs, **attributes)
-        return outputs
+    def new_name(self, name: str) -> str:
+        return str(self.scope.get_unique_variable_name(name))
+
+    def add(self, operator: str, inputs: Sequence[str], outputs: list[str], **options: Any) -> None:
+        name = self.scope.get_unique_operator_name(operator)
+        self.container.add_node(operator, list(inputs), outputs, name=name, **options)
 
     def constant(self, values: np.ndarray[Any, Any], name: str) -> str:
-        """Add an array; its name."""
-        name = self.scope.get_unique_variable_name(name)
+        name = self.new_name(name)
         content: Any = values.ravel().tolist()
-        kinds = {np.dtype(np.int64): 7, np.dtype(object): 8}
-        kind = kinds.get(values.dtype) or onnx_type(values.dtype.type)
+        kind = helper.np_dtype_to_tensor_dtype(values.dtype)
         if values.dtype == object:
             content = [value.encode("utf-8") for value in content]
         self.container.add_initializer(name, kind, list(values.shape), content)
         return name
-
-    def finish(self, operator: str, *inputs: str, outputs: list[str], **attributes: Any) -> None:
-        """Add an operator with outputs of given names."""
-        name = self.scope.get_unique_operator_name(operator)
-        self.container.add_node(operator, list(inputs), outputs, name=name, **attributes)
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -116,13 +110,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     dtype = np.float32 if float_only and not is_double else np.float64
     graph = ContainerGraph(scope, container)
     features = graph.node("Cast", variable.full_name, name="features", to=onnx_type(dtype))[0]
-    P = Writer(graph, portable(classifier), dtype).probabilities(features)
+    writer = Writer(graph, portable(classifier), dtype)
     label, probabilities = (output.full_name for output in operator.outputs)
-    to = onnx_type(np.float64 if is_double else np.float32)
-    graph.finish("Cast", P, outputs=[probabilities], to=to)
-    best = graph.node("ArgMax", P, name="class_index", axis=1, keepdims=0)[0]
-    labels = graph.constant(_labels(get_label_classes(scope, classifier)), "classes")
-    graph.finish("Gather", labels, best, outputs=[label], axis=0)
+    labels = _labels(get_label_classes(scope, classifier))
+    out = np.float64 if is_double else np.float32
+    writer.outputs(writer.probabilities(features), label, probabilities, labels, out)
 
 
 def _labels(classes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Smaller modules that say the same: what was pruned is gone, not zero."""
+"""Smaller modules with the same outputs: what was pruned is gone, not zero."""
 
 from __future__ import annotations
 
@@ -121,43 +121,14 @@ class CompactSDGM(Mixture, StoredWeights):
         )
 
 
-class CompactLinear(StoredWeights):
-    """A `SparseLinear` layer stored without its pruned weights. Made by `compact`."""
+class CompactLayer(StoredWeights):
+    """A layer stored without its pruned weights."""
 
     bias: nn.Parameter | None
 
-    def __init__(self, layer: SparseLinear) -> None:
-        super().__init__()
-        self.in_features, self.out_features = layer.in_features, layer.out_features
-        self._store(layer.kept_weight())
-        self.bias = copy.deepcopy(layer.bias)
-
-    def _architecture(self) -> tuple[int, ...]:
-        return self.in_features, self.out_features
-
-    def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
-        return position_faults(stored, self.in_features * self.out_features)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Product with the weights."""
-        return F.linear(x, self._restored(self.out_features, self.in_features), self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"weights={int(self.values.count_nonzero())}"
-        )
-
-
-class CompactConv2d(StoredWeights):
-    """A `SparseConv2d` layer stored without its pruned weights. Made by `compact`."""
-
-    bias: nn.Parameter | None
-
-    def __init__(self, layer: SparseConv2d) -> None:
+    def __init__(self, layer: SparseLinear | SparseConv2d) -> None:
         super().__init__()
         self._shape = tuple(layer.weight.shape)
-        self._settings = (layer.stride, layer.padding, layer.dilation, layer.groups)
         self._store(layer.kept_weight())
         self.bias = copy.deepcopy(layer.bias)
 
@@ -167,21 +138,47 @@ class CompactConv2d(StoredWeights):
     def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
         return position_faults(stored, math.prod(self._shape))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolution with the weights."""
-        stride, padding, dilation, groups = self._settings
-        weight = self._restored(*self._shape)
-        return F.conv2d(x, weight, self.bias, stride, padding, dilation, groups)
-
     def extra_repr(self) -> str:
         return f"shape={self._shape}, weights={int(self.values.count_nonzero())}"
 
 
+class CompactLinear(CompactLayer):
+    """A `SparseLinear` layer stored without its pruned weights. Made by `compact`."""
+
+    def __init__(self, layer: SparseLinear) -> None:
+        super().__init__(layer)
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+
+    def _architecture(self) -> tuple[int, ...]:
+        return self.in_features, self.out_features
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Product with the weights."""
+        return F.linear(x, self._restored(*self._shape), self.bias)
+
+    def extra_repr(self) -> str:
+        n_weights = int(self.values.count_nonzero())
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, weights={n_weights}"
+
+
+class CompactConv2d(CompactLayer):
+    """A `SparseConv2d` layer stored without its pruned weights. Made by `compact`."""
+
+    def __init__(self, layer: SparseConv2d) -> None:
+        super().__init__(layer)
+        self._settings: Any = (layer.stride, layer.padding, layer.dilation, layer.groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolution with the weights."""
+        return F.conv2d(x, self._restored(*self._shape), self.bias, *self._settings)
+
+
 @torch.no_grad()
 def compact(module: nn.Module) -> nn.Module:
-    """A smaller copy of a module: what evaluation leaves out is really gone.
+    """A smaller copy of a module, without what evaluation leaves out.
 
-    In evaluation mode its outputs are those of the module, up to rounding. The state_dict of a
+    In evaluation mode it has the same outputs as the module, up to rounding. The state_dict of a
     compact module loads into any compact copy of the same architecture.
 
     Parameters
@@ -201,32 +198,25 @@ def compact(module: nn.Module) -> nn.Module:
     >>> compact(head)
     CompactSDGM(in_features=2, n_classes=3, components=6, terms=2, weights=10)
     """
-    made: dict[SparseModule, nn.Module] = {}
-
-    def smaller(layer: SparseModule) -> nn.Module:
-        if layer not in made:
-            made[layer] = _compact_layer(layer).train(layer.training)
-        return made[layer]
-
     result = copy.deepcopy(module)
     if isinstance(result, SparseModule):
-        return smaller(result)
-    for parent in list(result.modules()):
-        # not named_children, which names a layer that is used twice only once
-        for name, child in list(parent._modules.items()):
-            if isinstance(child, SparseModule):
-                setattr(parent, name, smaller(child))
+        return _compact_layer(result)
+    made: dict[nn.Module, nn.Module] = {}
+    # with duplicates: a layer that is used twice has two names
+    for name, layer in list(result.named_modules(remove_duplicate=False)):
+        if isinstance(layer, SparseModule):
+            if layer not in made:
+                made[layer] = _compact_layer(layer)
+            parent, _, own = name.rpartition(".")
+            setattr(result.get_submodule(parent), own, made[layer])
     return result
 
 
 def _compact_layer(layer: SparseModule) -> nn.Module:
-    match layer:
-        case SDGM():
-            return CompactSDGM(layer)
-        case SparseLinear():
-            return CompactLinear(layer)
-        case SparseConv2d():
-            return CompactConv2d(layer)
+    kinds = {SDGM: CompactSDGM, SparseLinear: CompactLinear, SparseConv2d: CompactConv2d}
+    for kind, compact_kind in kinds.items():
+        if isinstance(layer, kind):
+            return compact_kind(layer).train(layer.training)
     raise TypeError(f"compact does not know layers of type {type(layer).__name__}.")
 
 

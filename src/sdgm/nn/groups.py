@@ -46,26 +46,21 @@ def parameter_groups(
     sparse = [layer for _, layer in sparse_modules(model)]
     noise = {id(layer.log_sigma2) for layer in sparse}
     with_prior = {id(layer.weight) for layer in sparse if layer.log_sigma2 is not None}
-    groups: dict[str, list[nn.Parameter]] = {"weights": [], "others": [], "noise": []}
-    for parameter in model.parameters():  # each once, shared ones too
-        if not parameter.requires_grad:
-            continue
+
+    def name_of(parameter: nn.Parameter) -> str:
         if id(parameter) in noise:
-            name = "noise"
-        elif id(parameter) in with_prior or parameter.ndim < 2:
-            name = "others"
-        else:
-            name = "weights"
-        groups[name].append(parameter)
-    rates = {"noise": NOISE_LR_FACTOR * lr if noise_lr is None else noise_lr}
-    decays = {"weights": weight_decay}
-    return [
-        {
-            "name": name,
-            "params": parameters,
-            "lr": rates.get(name, lr),
-            "weight_decay": decays.get(name, 0.0),
-        }
-        for name, parameters in groups.items()
-        if parameters
+            return "noise"
+        return "others" if id(parameter) in with_prior or parameter.ndim < 2 else "weights"
+
+    noise_lr = NOISE_LR_FACTOR * lr if noise_lr is None else noise_lr
+    rates = {"weights": lr, "others": lr, "noise": noise_lr}
+    groups: list[dict[str, Any]] = [
+        {"name": name, "params": [], "lr": rate, "weight_decay": 0.0}
+        for name, rate in rates.items()
     ]
+    groups[0]["weight_decay"] = weight_decay
+    by_name = {group["name"]: group["params"] for group in groups}
+    for parameter in model.parameters():  # each once, shared ones too
+        if parameter.requires_grad:
+            by_name[name_of(parameter)].append(parameter)
+    return [group for group in groups if group["params"]]

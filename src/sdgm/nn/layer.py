@@ -15,12 +15,14 @@ from torch import Tensor, nn
 from sdgm.nn.quadratic import CovarianceType, features, n_features
 from sdgm.nn.variational import START_STD, SparseModule, without_autocast
 
-# more weights than this are a mistake: half a gigabyte, and several times that to train them
+# more weights than this are a mistake: half a gigabyte, and several times as much in training
 MAX_WEIGHTS = 1 << 27
 # the most that the scores of the first batch may spread, if its features are of size one
 START_SPREAD = 0.5
-# of the subspace of the quadratic terms with low_rank
+# dimensions of the subspace of the quadratic terms with low_rank: 36 products
 DEFAULT_RANK = 8
+# a feature is constant if its deviation is below this many rounding errors of its size
+CONSTANT_EPS = 8
 
 
 class Mixture(nn.Module):
@@ -39,27 +41,18 @@ class Mixture(nn.Module):
         index = None
         if self._per_class is None:
             # the components of each class, padded with the index of a column that counts nothing
-            index = torch.full((self.n_classes, max(counts)), len(classes))
-            for c in range(self.n_classes):
-                index[c, : counts[c]] = (classes == c).nonzero()[:, 0]
+            own = [(classes == c).nonzero()[:, 0] for c in range(self.n_classes)]
+            index = nn.utils.rnn.pad_sequence(own, batch_first=True, padding_value=len(classes))
             index = index.to(device)
         self._keep_buffer("class_index", index, persistent=False)
 
     def _keep_buffer(self, name: str, value: Tensor | None, *, persistent: bool = True) -> None:
         """Set a buffer; in place if there is one like it, since others may hold on to it."""
-        before = self._buffers.get(name)
-        if (
-            before is None
-            or value is None
-            or (before.shape, before.device)
-            != (
-                value.shape,
-                value.device,
-            )
-        ):
+        old = getattr(self, name, None)
+        if old is None or value is None or (old.shape, old.device) != (value.shape, value.device):
             self.register_buffer(name, value, persistent=persistent)
         else:
-            before.copy_(value)
+            old.copy_(value)
 
     def component_scores(self, x: Tensor) -> Tensor:
         """Unnormalised log posteriors of the components: (..., K)."""
@@ -204,10 +197,10 @@ class SDGM(Mixture, SparseModule):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Start anew: small random weights, no bias, nothing pruned, features taken as they are."""
+        """Reset: small random weights, zero bias, nothing pruned, features not scaled."""
         std = min(START_STD, START_SPREAD / math.sqrt(self.weight.shape[1]))
         self.weight.normal_(0.0, std)
-        self._reset_noise(std)
+        self.reset_noise(std)
         if self.bias is not None:
             self.bias.zero_()
         if self.projection is not None:
@@ -215,16 +208,16 @@ class SDGM(Mixture, SparseModule):
         self.alive.fill_(True)
         self.center.zero_()
         self.inverse_scale.fill_(1.0)
-        # anew: memory that was only reserved, as by to_empty, holds nothing
+        # buffers too: memory that was only reserved, as by to_empty, holds nothing
         self._set_components(self.n_components, self.weight.device)
 
     @torch.no_grad()
     def calibrate(self, x: Tensor) -> Self:
-        """Start anew, scaled to the feature vectors of a batch.
+        """Reset the parameters, and scale the inputs by the feature vectors of a batch.
 
         Without it the start suits features of size one; large ones, as from a trained backbone,
         would make the first scores huge. The features get mean zero and deviation one on this
-        batch, by constants; the weights are drawn anew, different for every component.
+        batch, by constants; the weights are drawn again, different for every component.
 
         Parameters
         ----------
@@ -246,8 +239,9 @@ class SDGM(Mixture, SparseModule):
         center = rows.mean(dim=0)
         std = rows.std(dim=0)
         # a constant feature, up to rounding, stays as it is, and so does one too small to scale
-        constant = std <= 8 * torch.finfo(rows.dtype).eps * rows.abs().amax(dim=0)
-        constant |= std < torch.finfo(rows.dtype).tiny
+        info = torch.finfo(rows.dtype)
+        constant = std <= CONSTANT_EPS * info.eps * rows.abs().amax(dim=0)
+        constant |= std < info.tiny
         self.reset_parameters()
         self.center.copy_(center)
         self.inverse_scale.copy_(torch.where(constant, 1.0, 1.0 / std))
@@ -271,36 +265,19 @@ class SDGM(Mixture, SparseModule):
         scores = self._noisy_or_kept(self.features(x), self.bias)
         return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
 
-    def _load_from_state_dict(
-        self,
-        state_dict: Mapping[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        """Refuse components that are grouped otherwise, whose weights may well have our shape."""
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
+        """Refuse other numbers of components per class: their weights can have the same shape."""
         classes = state_dict.get(f"{prefix}component_class")
         if classes is not None and not classes.is_meta:
             counts = tuple(torch.bincount(classes.cpu()).tolist())
             if counts != self.n_components:
-                error_msgs.append(
+                args[-1].append(  # the error messages
                     f"{prefix}component_class has {list(counts)} components per class, but the "
                     f"layer {list(self.n_components)}; make it with the n_classes and "
                     "n_components of the file."
                 )
                 return
-        super()._load_from_state_dict(
-            state_dict,
-            prefix,
-            local_metadata,
-            strict,
-            missing_keys,
-            unexpected_keys,
-            error_msgs,
-        )
+        super()._load_from_state_dict(state_dict, prefix, *args)
         self._set_components(self.n_components, self.weight.device)
 
     def extra_repr(self) -> str:

@@ -39,7 +39,7 @@ class ELBOLoss(nn.Module):
     kl_weight : tensor
         What the divergence was multiplied by in the last call.
     step : buffer
-        Steps so far; part of the state_dict, for training that goes on.
+        Steps so far; part of the state_dict, to resume training.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def prune(
     """Remove weights and components that are not needed, for good: training too leaves them out.
 
     First the weights whose noise outweighs them, then, if there is training data, the components of
-    `SDGM` layers that hardly a sample of their class belongs to. Every class keeps one at least.
+    `SDGM` layers with almost no samples of their class. Every class keeps at least one.
     The module keeps its size; `compact` makes a smaller one.
 
     Parameters
@@ -35,9 +35,9 @@ def prune(
     batches : iterable of (inputs, labels), optional
         Training data, such as a `DataLoader`; the model is run on it in evaluation mode.
     threshold : float, optional
-        Log alpha from which a weight goes; each layer's own, 3, if not given.
+        Log alpha from which a weight is removed; each layer's own, 3, if not given.
     min_share : float, default=0.005
-        Mean responsibility, over the samples of its class, below which a component goes.
+        Mean responsibility, over the samples of its class, below which a component is removed.
 
     Examples
     --------

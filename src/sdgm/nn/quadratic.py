@@ -108,13 +108,8 @@ def n_features(in_features: int, covariance_type: str, rank: int = 0) -> int:
     >>> n_features(64, "full"), n_features(64, "diag"), n_features(64, "low_rank", rank=8)
     (2144, 128, 100)
     """
-    D = in_features
-    match CovarianceType(covariance_type):
-        case CovarianceType.FULL:
-            return D + D * (D + 1) // 2
-        case CovarianceType.DIAG:
-            return 2 * D
-        case CovarianceType.TIED:
-            return D
-        case CovarianceType.LOW_RANK:
-            return D + rank * (rank + 1) // 2
+    kind, D = CovarianceType(covariance_type), in_features
+    if kind in (CovarianceType.FULL, CovarianceType.LOW_RANK):
+        n = D if kind is CovarianceType.FULL else rank
+        return D + n * (n + 1) // 2
+    return 2 * D if kind is CovarianceType.DIAG else D

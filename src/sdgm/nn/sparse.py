@@ -11,7 +11,37 @@ from torch import Tensor, nn
 from sdgm.nn.variational import SparseModule
 
 
-class SparseLinear(SparseModule):
+class SparseLayer(SparseModule):
+    """What `SparseLinear` and `SparseConv2d` share: a bias, and the start of `torch.nn`."""
+
+    bias: nn.Parameter | None
+
+    def _add_parameters(
+        self,
+        *shape: int,
+        bias: bool,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        self._add_weight(*shape, device=device, dtype=dtype)
+        self.bias = nn.Parameter(self.weight.new_empty(shape[0])) if bias else None
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Reset: weights as in `torch.nn`, nothing pruned."""
+        bound = 1.0 / math.sqrt(math.prod(self.weight.shape[1:]))
+        self.weight.uniform_(-bound, bound)
+        if self.bias is not None:
+            self.bias.uniform_(-bound, bound)
+        self.reset_noise(bound / math.sqrt(3.0))  # the standard deviation of a uniform weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Sums over the weights: noisy in training, sparse in evaluation."""
+        return self._noisy_or_kept(x, self.bias)
+
+
+class SparseLinear(SparseLayer):
     """`torch.nn.Linear` with sparse variational dropout.
 
     Parameters
@@ -36,19 +66,7 @@ class SparseLinear(SparseModule):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self._add_weight(out_features, in_features, device=device, dtype=dtype)
-        self.bias = nn.Parameter(self.weight.new_empty(out_features)) if bias else None
-        self.reset_parameters()
-
-    bias: nn.Parameter | None
-
-    def reset_parameters(self) -> None:
-        """Start anew, with weights as in `torch.nn.Linear` and nothing pruned."""
-        _reset_like_torch(self, self.bias, self.in_features)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Product with the weights: noisy in training, sparse in evaluation."""
-        return self._noisy_or_kept(x, self.bias)
+        self._add_parameters(out_features, in_features, bias=bias, device=device, dtype=dtype)
 
     def extra_repr(self) -> str:
         return (
@@ -57,7 +75,7 @@ class SparseLinear(SparseModule):
         )
 
 
-class SparseConv2d(SparseModule):
+class SparseConv2d(SparseLayer):
     """`torch.nn.Conv2d` with sparse variational dropout.
 
     Parameters
@@ -98,22 +116,10 @@ class SparseConv2d(SparseModule):
         self.dilation = _pair(dilation)
         self.groups = groups
         shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self._add_weight(*shape, device=device, dtype=dtype)
-        self.bias = nn.Parameter(self.weight.new_empty(out_channels)) if bias else None
-        self.reset_parameters()
-
-    bias: nn.Parameter | None
-
-    def reset_parameters(self) -> None:
-        """Start anew, with weights as in `torch.nn.Conv2d` and nothing pruned."""
-        _reset_like_torch(self, self.bias, math.prod(self.weight.shape[1:]))
+        self._add_parameters(*shape, bias=bias, device=device, dtype=dtype)
 
     def _sums(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return F.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, self.groups)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolution with the weights: noisy in training, sparse in evaluation."""
-        return self._noisy_or_kept(x, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -125,12 +131,3 @@ class SparseConv2d(SparseModule):
 
 def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else value
-
-
-@torch.no_grad()
-def _reset_like_torch(module: SparseModule, bias: nn.Parameter | None, fan_in: int) -> None:
-    bound = 1.0 / math.sqrt(fan_in)
-    module.weight.uniform_(-bound, bound)
-    if bias is not None:
-        bias.uniform_(-bound, bound)
-    module._reset_noise(bound / math.sqrt(3.0))

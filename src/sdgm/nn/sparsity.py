@@ -90,18 +90,15 @@ class Sparsity:
         return self.n_weights / max(self.n_nonzero, 1)
 
     def __str__(self) -> str:
-        width = max([len(layer.name) for layer in self.layers] + [len("total")])
-        lines = [f"{'layer':<{width}}  {'weights':>10} {'non-zero':>10} {'used':>7} {'bytes':>11}"]
+        rows = [("layer", "weights", "non-zero", "used", "bytes")]
         for layer in self.layers:
-            used = ""
-            if layer.n_components is not None:
-                used = f"{layer.n_used_components}/{layer.n_components}"
-            lines.append(
-                f"{layer.name:<{width}}  {layer.n_weights:>10,} {layer.n_nonzero:>10,} "
-                f"{used:>7} {layer.n_bytes:>11,}"
-            )
-        total = f"{self.n_weights:>10,} {self.n_nonzero:>10,} {'':>7} {self.n_bytes:>11,}"
-        return "\n".join([*lines, f"{'total':<{width}}  {total}"])
+            used = f"{layer.n_used_components}/{layer.n_components}" if layer.n_components else ""
+            numbers = f"{layer.n_weights:,}", f"{layer.n_nonzero:,}", used, f"{layer.n_bytes:,}"
+            rows.append((layer.name, *numbers))
+        numbers = f"{self.n_weights:,}", f"{self.n_nonzero:,}", "", f"{self.n_bytes:,}"
+        rows.append(("total", *numbers))
+        width = max(len(row[0]) for row in rows)
+        return "\n".join(f"{a:<{width}}  {b:>10} {c:>10} {d:>7} {e:>11}" for a, b, c, d, e in rows)
 
 
 @torch.no_grad()
@@ -132,18 +129,9 @@ def _layers(model: nn.Module) -> Iterator[LayerSparsity]:
             continue
         n_weights, n_nonzero = _counts(module, own)
         n_components, n_used = _components(module)
-        yield LayerSparsity(
-            name=name or type(module).__name__,
-            kind=type(module).__name__,
-            n_weights=n_weights,
-            n_nonzero=n_nonzero,
-            n_components=n_components,
-            n_used_components=n_used,
-            n_bytes=sum(
-                tensor.numel() * tensor.element_size()
-                for tensor in chain(own, module.buffers(recurse=False))
-            ),
-        )
+        kind = type(module).__name__
+        n_bytes = sum(tensor.nbytes for tensor in chain(own, module.buffers(recurse=False)))
+        yield LayerSparsity(name or kind, kind, n_weights, n_nonzero, n_components, n_used, n_bytes)
 
 
 def _counts(module: nn.Module, own: list[nn.Parameter]) -> tuple[int, int]:

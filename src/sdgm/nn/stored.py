@@ -61,14 +61,7 @@ class StoredWeights(nn.Module):
             metadata[prefix[:-1]][ARCHITECTURE] = self._architecture()
 
     def _load_from_state_dict(
-        self,
-        state_dict: Mapping[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Mapping[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any
     ) -> None:
         """Take the sizes from the file: they depend on what was pruned."""
         names = (*self._sized, *self._optional)
@@ -81,22 +74,14 @@ class StoredWeights(nn.Module):
                 faults = faults or list(self._faults(found))
             if faults:
                 kind = type(self).__name__
-                error_msgs.append(
+                args[-1].append(  # the error messages
                     f"{prefix}values {'; '.join(faults)}: load it into a {kind} of the same "
                     "architecture."
                 )
                 return
             for name in names:
                 self._make_room(name, stored[name])
-        super()._load_from_state_dict(
-            state_dict,
-            prefix,
-            local_metadata,
-            strict,
-            missing_keys,
-            unexpected_keys,
-            error_msgs,
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
     def _make_room(self, name: str, stored: Tensor | None) -> None:
         """Give a parameter or buffer the shape that is stored; as it is where it has it."""

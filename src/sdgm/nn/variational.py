@@ -1,4 +1,4 @@
-"""Sparse variational dropout: noise on every weight, learned, that tells which weights can go.
+"""Sparse variational dropout: learned noise on every weight shows which weights can go.
 
 A weight is ``w + sigma * noise`` (additive noise). Where the noise outweighs the weight,
 ``alpha = sigma^2 / w^2`` is large, and the weight can be zero at no cost. During training the
@@ -20,11 +20,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# of Molchanov et al.'s approximation of the KL divergence
+# coefficients of Molchanov et al.'s approximation of the KL divergence
 K1, K2, K3 = 0.63576, 1.87320, 1.48695
 # log alpha from which a weight can go; alpha = 20 is a dropout rate of 0.95
 THRESHOLD = 3.0
-# where log sigma^2 starts, for weights of deviation 0.02
+# where log sigma^2 starts, for weights of standard deviation START_STD: log alpha is about -2
 START_LOG_SIGMA2 = -10.0
 START_STD = 0.02
 # keeps the logarithm of a weight that is exactly zero finite, and the root's slope at zero
@@ -108,8 +108,8 @@ class SparseModule(nn.Module):
         self.register_buffer("mask", torch.ones(shape, device=device, dtype=torch.bool))
 
     @torch.no_grad()
-    def _reset_noise(self, std: float) -> None:
-        """Start of the noise for weights of deviation ``std``; nothing is pruned."""
+    def reset_noise(self, std: float) -> None:
+        """Reset the noise for weights of standard deviation ``std``; nothing is pruned."""
         self.mask.fill_(True)
         if self.log_sigma2 is not None:
             self.log_sigma2.fill_(START_LOG_SIGMA2 + 2.0 * math.log(std / START_STD))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,22 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.plotting.plane import (
-    draw_class_lines,
-    draw_rows,
-    draw_zero_line,
-    finish_plane,
-    leads,
-    legend_below,
-    plane_of,
-)
-from sdgm.plotting.style import (
-    DASHES,
-    SHADE,
-    class_color,
-    component_dashes,
-    given_or_new,
-)
+from sdgm.plotting.plane import PlaneDisplay, leads, plane_of
+from sdgm.plotting.style import DASHES, SHADE, class_color, component_dashes
 
 
 class Look(NamedTuple):
@@ -37,17 +24,19 @@ class Look(NamedTuple):
     component_line: float
 
 
+# for a figure of its own, and for several small pictures side by side
 LARGE = Look(rows=26, circles=130, circle_width=1.8, class_line=2.0, component_line=1.8)
 SMALL = Look(rows=12, circles=60, circle_width=1.2, class_line=1.6, component_line=1.4)
 
 
-class BoundaryDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundaryDisplay(PlaneDisplay):
     """A classifier of two inputs: where it says which class, how surely, and by which component.
 
-    Regions are shaded in the colour of their class, the paler the less sure. Dashed lines, as in
-    Figure 1 of the paper: black where the two most probable classes are equally so, coloured where
-    two components of the class that wins there are, with dashes of its own for every class.
-    Training rows are markers, and those that are relevance vectors have a circle.
+    Regions have the colour of their class, paler where the classifier is less sure. Dashed lines,
+    as in Figure 1 of the paper: black where the two most probable classes are equally probable,
+    coloured where two components of the winning class are, with different dashes for every class.
+    Training rows are markers; relevance vectors have a circle.
 
     Make it with `from_estimator`.
 
@@ -85,40 +74,10 @@ class BoundaryDisplay:
     legend_ : Legend or None
     """
 
-    ax_: Axes
-    figure_: Any
-    surface_: Any
-    class_lines_: list[Any]
-    component_lines_: dict[int, list[Any]]
-    points_: list[Any]
-    relevance_points_: Any
-    legend_: Any
-    _look: Look
-
-    def __init__(
-        self,
-        *,
-        x1: FloatArray,
-        x2: FloatArray,
-        P_c: FloatArray,
-        P_cm: FloatArray | None,
-        component_class: IntArray | None,
-        classes: np.ndarray[Any, Any],
-        X: FloatArray,
-        y: np.ndarray[Any, Any],
-        relevance_vectors: FloatArray | None,
-        names: tuple[str, str],
-    ) -> None:
-        self.x1 = x1
-        self.x2 = x2
-        self.P_c = P_c
-        self.P_cm = P_cm
-        self.component_class = component_class
-        self.classes = classes
-        self.X = X
-        self.y = y
-        self.relevance_vectors = relevance_vectors
-        self.names = names
+    P_c: FloatArray
+    P_cm: FloatArray | None
+    component_class: IntArray | None
+    relevance_vectors: FloatArray | None
 
     @classmethod
     def from_estimator(
@@ -149,9 +108,9 @@ class BoundaryDisplay:
         margin : float, default=0.08
             Space around the rows, relative to their range.
         ax : matplotlib Axes, optional
-            Where to draw; on a new figure of pyplot's if not given.
+            Where to draw; on a new pyplot figure if not given.
         legend : bool, optional
-            Whether to put a legend below the axes; if not given, unless the picture is compact.
+            Whether to put a legend below the axes; by default unless the picture is compact.
         rows, relevance : bool, default=True
             Whether to draw the rows, and the circles around relevance vectors.
         compact : bool, default=False
@@ -177,16 +136,11 @@ class BoundaryDisplay:
             P_cm = plane.on_grid(estimator.predict_component_proba(plane.points))
             component_class = estimator.component_class_
         display = cls(
-            x1=plane.x1,
-            x2=plane.x2,
             P_c=plane.on_grid(estimator.predict_proba(plane.points)),
             P_cm=P_cm,
             component_class=component_class,
-            classes=estimator.classes_,
-            X=plane.rows,
-            y=np.asarray(y),
             relevance_vectors=getattr(estimator, "relevance_vectors_", None),
-            names=plane.names,
+            **plane.fields(estimator, y),
         )
         return display.plot(ax=ax, legend=legend, rows=rows, relevance=relevance, compact=compact)
 
@@ -199,33 +153,20 @@ class BoundaryDisplay:
         relevance: bool = True,
         compact: bool = False,
     ) -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        legend, rows, relevance, compact :
-            As in `from_estimator`.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = given_or_new(ax)
-        self.figure_ = self.ax_.figure
+        """Draw, with parameters as in `from_estimator`; returns self."""
+        self._start(ax)
         self._look = SMALL if compact else LARGE
         self._draw_shading()
-        self._draw_boundaries()
-        self.points_ = []
+        self._draw_class_lines(self.P_c, width=self._look.class_line)
+        self._draw_component_lines()
         if rows:
-            self.points_ = draw_rows(self.ax_, self.X, self.y, self.classes, size=self._look.rows)
+            self._draw_rows(size=self._look.rows)
         self.relevance_points_ = self._draw_circles() if relevance else None
-        finish_plane(self.ax_, self.x1, self.x2, self.names)
+        self._finish()
         if compact:
             self.ax_.set(xticks=[], yticks=[], xlabel="", ylabel="")
-        self.legend_ = None
         if legend or (legend is None and not compact):
-            self.legend_ = legend_below(self.ax_, self.legend_handles())
+            self._draw_legend(self.legend_handles())
         return self
 
     def legend_handles(self) -> list[Any]:
@@ -253,33 +194,19 @@ class BoundaryDisplay:
         lead = (two_best[..., 1] - two_best[..., 0])[..., None]
         color = np.array([class_color(c) for c in range(len(self.classes))])
         winner = color[self.P_c.argmax(axis=-1)]  # (n2, n1, 3)
-        self.surface_ = self.ax_.imshow(
-            1.0 - SHADE * lead * (1.0 - winner),
-            extent=(self.x1[0], self.x1[-1], self.x2[0], self.x2[-1]),
-            origin="lower",
-            interpolation="bilinear",
-            zorder=0,
-        )
+        self._draw_image(1.0 - SHADE * lead * (1.0 - winner))
 
-    def _draw_boundaries(self) -> None:
-        """Lines between classes, and between the components of a class where it wins."""
-        place = self.ax_, self.x1, self.x2
-        self.class_lines_ = draw_class_lines(*place, self.P_c, width=self._look.class_line)
-        self.component_lines_ = {}
+    def _draw_component_lines(self) -> None:
+        """Lines between the components of a class, where the class wins."""
+        self.component_lines_: dict[int, list[Any]] = {}
         if self.P_cm is None:
             return
         winner = self.P_c.argmax(axis=-1)
         for c in range(len(self.classes)):
             own = self.P_cm[..., self.component_class == c]
+            look: dict[str, Any] = {"color": class_color(c), "style": component_dashes(c)}
             lines = [
-                draw_zero_line(
-                    *place,
-                    lead,
-                    color=class_color(c),
-                    width=self._look.component_line,
-                    style=component_dashes(c),
-                    zorder=2,
-                )
+                self._draw_zero_line(lead, width=self._look.component_line, zorder=2, **look)
                 for lead in leads(own, winner == c)
             ]
             if lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, Self
@@ -14,22 +15,19 @@ from matplotlib.patches import Ellipse
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
-from sdgm.plotting.plane import (
-    draw_rows,
-    draw_zero_line,
-    finish_plane,
-    leads,
-    legend_below,
-    plane_of,
-)
-from sdgm.plotting.style import class_color, given_or_new
+from sdgm.plotting.plane import PlaneDisplay, leads, plane_of
+from sdgm.plotting.style import class_color
 
 # radii of the ellipses in standard deviations, with width of their line and opacity inside
 SIGMAS = ((1.0, 2.0, 0.20), (2.0, 1.2, 0.10))
-# components that are nowhere more probable than this are not drawn: nothing is theirs to show
+# components that are nowhere more probable than this are not drawn: they win nowhere
 SMALLEST_POSTERIOR = 0.01
+# around components that are not Gaussian: grey, since no class owns such a line
 LINE_COLOR = "0.25"
 LINE_DASHES = (0, (1.2, 1.2))
+LINE_WIDTH = 1.6
+# of markers, smaller than elsewhere so that the ellipses can be seen
+ROW_SIZE = 14.0
 
 
 class Shared(StrEnum):
@@ -44,28 +42,29 @@ class Shared(StrEnum):
         raise ValueError(f"shared must be one of {known}, got {value!r}.")
 
 
-class ComponentsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComponentsDisplay(PlaneDisplay):
     """The components of a mixture of two inputs as ellipses of one and two standard deviations.
 
     A component is ``exp(w_k'phi(x))``, which is a Gaussian where its quadratic form is negative
-    definite. But the classifier knows its components only up to a form that all of them share: it
-    cancels in the softmax (Eq. 1), and no row can tell. So every picture of them takes one:
+    definite. The classifier determines its components only up to a form that all of them share,
+    because it cancels in the softmax (Eq. 1). So every picture of them chooses one:
 
-    - ``shared="rows"``: the form for which the mixture has the mean and covariance of the rows, and
-      is the most likely for them. All components are Gaussians then, and their shares sum to one.
+    - ``shared="rows"``: the form for which the mixture has the mean and covariance of the rows and
+      the highest likelihood on them. All components are Gaussian then, and their shares sum to one.
     - ``shared="zero"``: none, the weights as they were learned. The prior draws them towards zero,
-      so that many a component is no Gaussian; lines show where it wins instead.
+      so that many components are not Gaussian; lines show where they win instead.
 
-    Neither adds to or takes from what the classifier says; densities are not what it has learned.
+    The choice does not change the probabilities: the classifier has not learned densities.
 
     Make it with `from_estimator`.
 
     Parameters
     ----------
     means, covariances : arrays of shape (n_components, 2) and (n_components, 2, 2)
-        Of the components that are Gaussians; NaN for the others.
+        Of the components that are Gaussian; NaN for the others.
     shares : array of shape (n_components,) or None
-        Of the mixture; None where the components are no densities.
+        Of the mixture; None where the components are not densities.
     component_class : array of shape (n_components,)
         Class index of each component.
     x1, x2 : arrays of shape (n1,) and (n2,)
@@ -86,52 +85,23 @@ class ComponentsDisplay:
     ellipses_ : dict from component index to list of Ellipse
         Of one and of two standard deviations.
     winning_lines_ : list of ContourSet
-        Around the regions where components win that are not Gaussians, one per pair of neighbours.
+        Around the regions where components win that are not Gaussian, one per pair of neighbours.
     texts_ : dict from component index to Text
-        Share of a Gaussian at its mean, or word that a component is not one where it wins.
+        Share of a Gaussian at its mean, or "not Gaussian" where such a component wins.
     points_ : list of PathCollection
         One per class that has rows; empty without rows.
     legend_ : Legend or None
     """
 
-    ax_: Axes
-    figure_: Any
-    ellipses_: dict[int, list[Any]]
-    winning_lines_: list[Any]
-    texts_: dict[int, Any]
-    points_: list[Any]
-    legend_: Any
-
-    def __init__(
-        self,
-        *,
-        means: FloatArray,
-        covariances: FloatArray,
-        shares: FloatArray | None,
-        component_class: IntArray,
-        x1: FloatArray,
-        x2: FloatArray,
-        P_cm: FloatArray,
-        classes: np.ndarray[Any, Any],
-        X: FloatArray,
-        y: np.ndarray[Any, Any],
-        names: tuple[str, str],
-    ) -> None:
-        self.means = means
-        self.covariances = covariances
-        self.shares = shares
-        self.component_class = component_class
-        self.x1 = x1
-        self.x2 = x2
-        self.P_cm = P_cm
-        self.classes = classes
-        self.X = X
-        self.y = y
-        self.names = names
+    means: FloatArray
+    covariances: FloatArray
+    shares: FloatArray | None
+    component_class: IntArray
+    P_cm: FloatArray
 
     @property
     def gaussian(self) -> BoolArray:
-        """Which components are Gaussians."""
+        """Which components are Gaussian."""
         return np.asarray(np.isfinite(self.means).all(axis=-1))
 
     @classmethod
@@ -160,15 +130,8 @@ class ComponentsDisplay:
         shared : {"rows", "zero"}, default="rows"
             The form added to all components, which the classifier leaves open; see above.
         grid_resolution : int, default=300
-            Points of the grid along each axis.
-        margin : float, default=0.08
-            Space around the rows, relative to their range.
-        ax : matplotlib Axes, optional
-            Where to draw; on a new figure of pyplot's if not given.
-        legend : bool, default=True
-            Whether to put a legend below the axes.
-        rows : bool, default=True
-            Whether to draw the rows.
+        margin, ax, legend, rows :
+            As in `BoundaryDisplay.from_estimator`.
 
         Returns
         -------
@@ -201,38 +164,24 @@ class ComponentsDisplay:
             covariances=covariances,
             shares=shares,
             component_class=estimator.component_class_,
-            x1=plane.x1,
-            x2=plane.x2,
             P_cm=plane.on_grid(estimator.predict_component_proba(plane.points)),
-            classes=estimator.classes_,
-            X=plane.rows,
-            y=np.asarray(y),
-            names=plane.names,
+            **plane.fields(estimator, y),
         )
         return display.plot(ax=ax, legend=legend, rows=rows)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True, rows: bool = True) -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        legend, rows : bool, default=True
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = given_or_new(ax)
-        self.figure_ = self.ax_.figure
-        self.ellipses_, self.texts_ = {}, {}
+        """Draw, with parameters as in `from_estimator`; returns self."""
+        self._start(ax)
+        self.texts_: dict[int, Any] = {}
         seen = self.P_cm.max(axis=(0, 1)) >= SMALLEST_POSTERIOR
-        for k in np.flatnonzero(seen & self.gaussian):
-            self.ellipses_[int(k)] = self._draw_ellipses(int(k))
-        self._draw_where_others_win()
-        self.points_ = draw_rows(self.ax_, self.X, self.y, self.classes, size=14) if rows else []
-        finish_plane(self.ax_, self.x1, self.x2, self.names)
-        self.legend_ = legend_below(self.ax_, self._handles(), n_columns=2) if legend else None
+        drawn = np.flatnonzero(seen & self.gaussian).tolist()
+        self.ellipses_ = {k: self._draw_ellipses(k) for k in drawn}
+        self._draw_winning_lines()
+        if rows:
+            self._draw_rows(size=ROW_SIZE)
+        self._finish()
+        if legend:
+            self._draw_legend(self._handles(), n_columns=2)
         return self
 
     def _draw_ellipses(self, k: int) -> list[Any]:
@@ -251,28 +200,20 @@ class ComponentsDisplay:
             self.texts_[k] = self._boxed_text(k, self.means[k], f"{100 * self.shares[k]:.0f} %")
         return ellipses
 
-    def _draw_where_others_win(self) -> None:
-        """Lines around the regions of components that are not Gaussians, with a word inside."""
-        self.winning_lines_ = []
+    def _draw_winning_lines(self) -> None:
+        """Lines around the regions of components that are not Gaussian, with a label inside."""
+        self.winning_lines_: list[Any] = []
         winner = self.P_cm.argmax(axis=-1)
+        look: dict[str, Any] = {"color": LINE_COLOR, "width": LINE_WIDTH, "style": LINE_DASHES}
         for i, j in combinations(np.unique(winner), 2):
             if not (self.gaussian[i] and self.gaussian[j]):
                 for lead in leads(self.P_cm[..., [i, j]], (winner == i) | (winner == j)):
-                    line = draw_zero_line(
-                        self.ax_,
-                        self.x1,
-                        self.x2,
-                        lead,
-                        color=LINE_COLOR,
-                        width=1.6,
-                        style=LINE_DASHES,
-                    )
-                    self.winning_lines_.append(line)
-        for k in np.unique(winner):
+                    self.winning_lines_.append(self._draw_zero_line(lead, **look))
+        for k in np.unique(winner).tolist():
             if not self.gaussian[k]:
                 x2, x1 = (index.mean() for index in np.nonzero(winner == k))
                 place = self.x1[round(x1)], self.x2[round(x2)]
-                self.texts_[int(k)] = self._boxed_text(int(k), place, "no Gaussian")
+                self.texts_[k] = self._boxed_text(k, place, "not Gaussian")
 
     def _boxed_text(self, k: int, place: Any, text: str) -> Any:
         color = class_color(int(self.component_class[k]))
@@ -289,7 +230,7 @@ class ComponentsDisplay:
         )
 
     def _handles(self) -> list[Any]:
-        """Rows, ellipses with the form they depend on, and lines around what has none."""
+        """Rows, ellipses with the form they depend on, and lines around components without one."""
         handles: list[Any] = list(self.points_)
         form = "mean and covariance of the rows" if self.shares is not None else "shared form zero"
         if self.ellipses_:
@@ -298,5 +239,7 @@ class ComponentsDisplay:
             handles.append(Line2D([], [], ls="none", mew=1.4, label=name, **style))
         if self.winning_lines_:
             name = f"where components win that are not Gaussians ({form})"
-            handles.append(Line2D([], [], color=LINE_COLOR, ls=LINE_DASHES, lw=1.6, label=name))
+            handles.append(
+                Line2D([], [], color=LINE_COLOR, ls=LINE_DASHES, lw=LINE_WIDTH, label=name)
+            )
         return handles

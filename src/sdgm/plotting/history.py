@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,14 @@ from matplotlib.ticker import StrMethodFormatter
 from sdgm._typing import FloatArray, IntArray
 from sdgm.plotting.style import CLASS_COLORS, two_panels
 
+# matplotlib's own width and height in inches
 HISTORY_SIZE = (6.4, 4.8)
-# upper panel over lower panel
+# upper panel to lower panel
 HEIGHTS = (1.0, 1.0)
+LINE_WIDTH = 1.8
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HistoryDisplay:
     """The course of a fit: sparsity above, what is maximised below, over the iterations.
 
@@ -41,28 +45,12 @@ class HistoryDisplay:
     legend_ : Legend
     """
 
-    axes_: list[Any]
-    figure_: Any
-    sparsity_lines_: dict[str, Any]
-    objective_lines_: dict[str, Any]
-    legend_: Any
-
-    def __init__(
-        self,
-        *,
-        iteration: IntArray,
-        n_weights: IntArray,
-        n_components: IntArray,
-        log_likelihood: FloatArray,
-        log_posterior: FloatArray,
-        log_evidence: FloatArray,
-    ) -> None:
-        self.iteration = iteration
-        self.n_weights = n_weights
-        self.n_components = n_components
-        self.log_likelihood = log_likelihood
-        self.log_posterior = log_posterior
-        self.log_evidence = log_evidence
+    iteration: IntArray
+    n_weights: IntArray
+    n_components: IntArray
+    log_likelihood: FloatArray
+    log_posterior: FloatArray
+    log_evidence: FloatArray
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, xscale: str = "log") -> Self:
@@ -72,8 +60,8 @@ class HistoryDisplay:
         ----------
         estimator : fitted classifier with ``history_``
         ax : matplotlib Axes or pair of them, optional
-            Axes are split into two panels, a pair is drawn on as it is; on a new figure of
-            pyplot's if not given.
+            One is split into two panels, a pair is drawn on as it is; a new pyplot figure if not
+            given.
         xscale : {"log", "linear"}, default="log"
             Scale of the iterations; most weights go in the first of them.
 
@@ -99,26 +87,14 @@ class HistoryDisplay:
                 f"one iteration."
             )
 
-        def column(name: str) -> np.ndarray[Any, Any]:
-            return np.array([getattr(record, name) for record in records])
-
-        names = ("iteration", "n_weights", "n_components")
-        objectives = ("log_likelihood", "log_posterior", "log_evidence")
-        display = cls(**{name: column(name) for name in names + objectives})
-        return display.plot(ax=ax, xscale=xscale)
+        columns = {
+            field.name: np.array([getattr(record, field.name) for record in records])
+            for field in fields(cls)
+        }
+        return cls(**columns).plot(ax=ax, xscale=xscale)
 
     def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of them, optional
-        xscale : {"log", "linear"}, default="log"
-
-        Returns
-        -------
-        self
-        """
+        """Draw, with parameters as in `from_estimator`; returns self."""
         self.axes_ = two_panels(ax, HEIGHTS, HISTORY_SIZE)
         self.figure_ = self.axes_[0].figure
         self._draw_sparsity(self.axes_[0])
@@ -130,13 +106,14 @@ class HistoryDisplay:
 
     def _draw_sparsity(self, ax: Any) -> None:
         """Steps, since pruning takes whole weights, with the first and last number."""
-        self.sparsity_lines_ = {}
-        curves = [("weights", self.n_weights, "-"), ("components", self.n_components, "--")]
-        for (name, values, style), color in zip(curves, ("black", CLASS_COLORS[1]), strict=True):
+        self.sparsity_lines_: dict[str, Any] = {}
+        for name, values, color, style in [
+            ("weights", self.n_weights, "black", "-"),
+            ("components", self.n_components, CLASS_COLORS[1], "--"),
+        ]:
+            look = {"color": color, "ls": style, "lw": LINE_WIDTH}
             label = f"{name} ({values[0]} \N{RIGHTWARDS ARROW} {values[-1]})"
-            (line,) = ax.step(
-                self.iteration, values, where="post", color=color, ls=style, lw=1.8, label=label
-            )
+            (line,) = ax.step(self.iteration, values, where="post", label=label, **look)
             self.sparsity_lines_[name] = line
         empty = min(self.n_weights.min(), self.n_components.min()) < 1
         ax.set_yscale("symlog" if empty else "log")  # a logarithm has no place for none
@@ -145,14 +122,14 @@ class HistoryDisplay:
         ax.legend(frameon=False)
 
     def _draw_objectives(self, ax: Any) -> None:
-        self.objective_lines_ = {}
-        curves = [
+        self.objective_lines_: dict[str, Any] = {}
+        for name, values, color, style in [
             ("log likelihood", self.log_likelihood, CLASS_COLORS[0], "-"),
             ("log posterior", self.log_posterior, CLASS_COLORS[2], (0, (5, 1.5))),
             ("log evidence", self.log_evidence, "black", (0, (1.5, 1.2))),
-        ]
-        for name, values, color, style in curves:
-            (line,) = ax.plot(self.iteration, values, color=color, ls=style, lw=1.8, label=name)
+        ]:
+            look = {"color": color, "ls": style, "lw": LINE_WIDTH}
+            (line,) = ax.plot(self.iteration, values, label=name, **look)
             self.objective_lines_[name] = line
         ax.set(ylabel="nats")
         self.legend_ = ax.legend(frameon=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +12,20 @@ from sdgm._typing import IntArray
 from sdgm.estimators.path import PathScores, WeightsPath, weights_path
 from sdgm.plotting.style import CLASS_COLORS, FRAME_COLOR, two_panels
 
+# width and height in inches
 PATH_SIZE = (6.0, 4.8)
-# error over log loss
+# error panel to log loss panel
 HEIGHTS = (1.0, 1.0)
-# numbers that a reader likes to see on an axis, times powers of ten
+# ticks are these times powers of ten
 ROUND = (1, 2, 5)
+# more labels run into each other at this width
 MOST_TICKS = 8
-# weights up to which every model of a long path has a marker, and from which length a path is long
+# a path of more models than LONG has markers only up to MARKED weights, where they do not overlap
 MARKED = 20
 LONG = 40
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightsPathDisplay:
     """Error above and log loss below, over the number of weights of nested models.
 
@@ -44,16 +48,8 @@ class WeightsPathDisplay:
     legend_ : Legend
     """
 
-    axes_: list[Any]
-    figure_: Any
-    error_lines_: dict[str, Any]
-    log_loss_lines_: dict[str, Any]
-    chosen_lines_: list[Any]
-    legend_: Any
-
-    def __init__(self, *, scores: dict[str, PathScores], chosen: int | None = None) -> None:
-        self.scores = scores
-        self.chosen = chosen
+    scores: dict[str, PathScores]
+    chosen: int | None = None
 
     @classmethod
     def from_path(
@@ -76,8 +72,8 @@ class WeightsPathDisplay:
         chosen : int, optional
             Budget of weights; the model that `WeightsPath.at_most` gives for it is marked.
         ax : matplotlib Axes or pair of them, optional
-            Axes are split into two panels, a pair is drawn on as it is; on a new figure of
-            pyplot's if not given.
+            One is split into two panels, a pair is drawn on as it is; a new pyplot figure if not
+            given.
         xscale : {"log", "linear"}, default="log"
 
         Returns
@@ -135,21 +131,12 @@ class WeightsPathDisplay:
         return cls.from_path(path, X_test, y_test, chosen=chosen, ax=ax, xscale=xscale)
 
     def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of them, optional
-        xscale : {"log", "linear"}, default="log"
-
-        Returns
-        -------
-        self
-        """
+        """Draw, with parameters as in `from_path`; returns self."""
         self.axes_ = two_panels(ax, HEIGHTS, PATH_SIZE)
         upper, lower = self.axes_
         self.figure_ = upper.figure
-        self.error_lines_, self.log_loss_lines_ = {}, {}
+        self.error_lines_: dict[str, Any] = {}
+        self.log_loss_lines_: dict[str, Any] = {}
         colors = {"training": "0.45"}
         for c, (name, scores) in enumerate(self.scores.items()):
             style: dict[str, Any] = {
@@ -174,17 +161,12 @@ class WeightsPathDisplay:
 
     def _mark_chosen(self) -> None:
         """A vertical line at the chosen number of weights, named in the legend."""
-        self.chosen_lines_ = []
+        self.chosen_lines_: list[Any] = []
         if self.chosen is None:
             return
-        for each in self.axes_:
-            line = each.axvline(
-                self.chosen, color=FRAME_COLOR, lw=6.0, alpha=0.35, zorder=0, label=self._label()
-            )
-            self.chosen_lines_.append(line)
-
-    def _label(self) -> str:
-        return f"chosen: {self.chosen} weight{'s' if self.chosen != 1 else ''}"
+        label = f"chosen: {self.chosen} weight{'s' if self.chosen != 1 else ''}"
+        look: dict[str, Any] = {"color": FRAME_COLOR, "lw": 6.0, "alpha": 0.35, "zorder": 0}
+        self.chosen_lines_ = [each.axvline(self.chosen, label=label, **look) for each in self.axes_]
 
     def _set_ticks(self, ax: Any, xscale: str) -> None:
         """A few whole numbers, no matter which scale."""
@@ -208,11 +190,10 @@ def marked(n_weights: IntArray) -> list[int]:
 
 def whole_ticks(smallest: int, largest: int, log: bool) -> IntArray:
     """A few whole numbers between two others: round ones, evenly spread on their scale."""
+    steps = np.outer(10 ** np.arange(len(str(largest))), ROUND).ravel()
     if log and largest > MOST_TICKS:
-        powers = 10 ** np.arange(len(str(largest)))
-        ticks = np.concatenate([[0], np.outer(powers, ROUND).ravel()])
+        ticks = np.concatenate([[0], steps])
     else:
-        steps = np.outer(10 ** np.arange(len(str(largest))), ROUND).ravel()
         span = largest - smallest
         step = int(next((each for each in steps if span <= each * MOST_TICKS), steps[-1]))
         ticks = np.arange(0, largest + 1, step)

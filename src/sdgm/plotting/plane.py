@@ -1,8 +1,9 @@
-"""What pictures of two inputs share: the grid, the rows, lines where two things are equal."""
+"""Pictures of two inputs: the grid, and a base class for displays that draw over it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -16,8 +17,14 @@ from sdgm.plotting.style import (
     LEGEND_DISTANCE,
     class_color,
     class_marker,
+    given_or_new,
     quiet_frame,
 )
+
+# both axes have one scale unless one range is more than this many times the other: the picture
+# would be a narrow strip
+MAX_EQUAL_RATIO = 4.0
+POINTS_PER_INCH = 72.0
 
 
 class Plane(NamedTuple):
@@ -43,6 +50,11 @@ class Plane(NamedTuple):
     def on_grid(self, values: FloatArray) -> FloatArray:
         """Values at the points as an array of shape (n2, n1, n)."""
         return values.reshape(len(self.x2), len(self.x1), -1)
+
+    def fields(self, estimator: Any, y: Any) -> dict[str, Any]:
+        """What every `PlaneDisplay` is made of."""
+        grid = {"x1": self.x1, "x2": self.x2, "X": self.rows, "names": self.names}
+        return {**grid, "y": np.asarray(y), "classes": estimator.classes_}
 
 
 def plane_of(X: Any, *, grid_resolution: int, margin: float) -> Plane:
@@ -101,82 +113,98 @@ def leads(P: FloatArray, where: BoolArray) -> Iterator[Any]:
             yield lead
 
 
-def draw_zero_line(
-    ax: Axes,
-    x1: FloatArray,
-    x2: FloatArray,
-    values: Any,
-    *,
-    color: Any = "black",
-    width: float = 2.0,
-    style: Any = DASHES,
-    zorder: float = 3,
-) -> Any:
-    """The line where values on the grid are zero, as a ContourSet."""
-    return ax.contour(
-        x1,
-        x2,
-        values,
-        levels=[0.0],
-        colors=[color],
-        linewidths=width,
-        linestyles=[style],
-        zorder=zorder,
-    )
+@dataclass(kw_only=True, eq=False, repr=False)
+class PlaneDisplay:
+    """A picture of two inputs; subclasses have a `plot` that draws what is theirs.
 
+    Parameters
+    ----------
+    x1, x2 : arrays of shape (n1,) and (n2,)
+        Coordinates of the grid.
+    classes : array of shape (n_classes,)
+        Labels.
+    X, y : arrays of shape (n_samples, 2) and (n_samples,)
+        Rows to draw.
+    names : (str, str)
+        Labels of the axes.
+    """
 
-def draw_class_lines(
-    ax: Axes, x1: FloatArray, x2: FloatArray, P_c: FloatArray, *, width: float = 2.0
-) -> list[Any]:
-    """Where the two most probable classes are equally so: one ContourSet per pair that meets."""
-    everywhere = np.ones(P_c.shape[:2], dtype=bool)
-    return [draw_zero_line(ax, x1, x2, lead, width=width) for lead in leads(P_c, everywhere)]
+    x1: FloatArray
+    x2: FloatArray
+    classes: np.ndarray[Any, Any]
+    X: FloatArray
+    y: np.ndarray[Any, Any]
+    names: tuple[str, str]
 
+    def _start(self, ax: Axes | None) -> None:
+        self.ax_ = given_or_new(ax)
+        self.figure_: Any = self.ax_.figure
+        self.points_: list[Any] = []
+        self.legend_: Any = None
 
-def draw_rows(
-    ax: Axes,
-    X: FloatArray,
-    y: np.ndarray[Any, Any],
-    classes: np.ndarray[Any, Any],
-    *,
-    size: float = 26.0,
-) -> list[Any]:
-    """Markers by class: one PathCollection per class that has rows."""
-    points = []
-    for c, label in enumerate(classes):
-        own = X[y == label]
-        if len(own):
-            artist = ax.scatter(
-                own[:, 0],
-                own[:, 1],
-                s=size,
-                color=class_color(c),
-                marker=class_marker(c),
-                edgecolors="white",
-                linewidths=0.5,
-                zorder=4,
-                label=f"class {label}",
-            )
-            points.append(artist)
-    return points
+    def _draw_image(self, values: FloatArray, **options: Any) -> None:
+        """Values or colours on the grid as shading, behind everything else."""
+        self.surface_ = self.ax_.imshow(
+            values,
+            extent=(self.x1[0], self.x1[-1], self.x2[0], self.x2[-1]),
+            origin="lower",
+            interpolation="bilinear",
+            zorder=0,
+            **options,
+        )
 
+    def _draw_zero_line(
+        self, values: Any, *, color: Any, width: float, style: Any, zorder: float = 3
+    ) -> Any:
+        """The line where values on the grid are zero, as a ContourSet."""
+        look: dict[str, Any] = {"colors": [color], "linewidths": width, "linestyles": [style]}
+        return self.ax_.contour(self.x1, self.x2, values, levels=[0.0], zorder=zorder, **look)
 
-def finish_plane(ax: Axes, x1: FloatArray, x2: FloatArray, names: tuple[str, str]) -> None:
-    """Names, limits and a quiet frame."""
-    ax.set(xlabel=names[0], ylabel=names[1], aspect="equal")
-    ax.set(xlim=x1[[0, -1]], ylim=x2[[0, -1]])
-    quiet_frame(ax)
+    def _draw_class_lines(self, P_c: FloatArray, *, width: float) -> None:
+        """Where the two most probable classes are equally so: a ContourSet per pair that meets."""
+        everywhere = np.ones(P_c.shape[:2], dtype=bool)
+        self.class_lines_ = [
+            self._draw_zero_line(lead, color="black", width=width, style=DASHES)
+            for lead in leads(P_c, everywhere)
+        ]
 
+    def _draw_rows(self, *, size: float) -> None:
+        """Markers by class: one PathCollection per class that has rows."""
+        for c, label in enumerate(self.classes):
+            own = self.X[self.y == label]
+            if len(own):
+                artist = self.ax_.scatter(
+                    own[:, 0],
+                    own[:, 1],
+                    s=size,
+                    color=class_color(c),
+                    marker=class_marker(c),
+                    edgecolors="white",
+                    linewidths=0.5,
+                    zorder=4,
+                    label=f"class {label}",
+                )
+                self.points_.append(artist)
 
-def legend_below(ax: Axes, handles: Sequence[Any], n_columns: int = 3) -> Any:
-    """A legend below the axes, so that it covers no rows."""
-    down = ScaledTranslation(0.0, -LEGEND_DISTANCE / 72.0, ax.figure.dpi_scale_trans)
-    return ax.legend(
-        handles=list(handles),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + down,
-        borderaxespad=0.0,
-        ncols=n_columns,
-        frameon=False,
-    )
+    def _finish(self) -> None:
+        """Names, limits, one scale for both axes where that can be, and a quiet frame."""
+        width, height = self.x1[-1] - self.x1[0], self.x2[-1] - self.x2[0]
+        is_strip = max(width, height) > MAX_EQUAL_RATIO * min(width, height)
+        self.ax_.set(xlabel=self.names[0], ylabel=self.names[1])
+        self.ax_.set(aspect="auto" if is_strip else "equal")
+        self.ax_.set(xlim=self.x1[[0, -1]], ylim=self.x2[[0, -1]])
+        quiet_frame(self.ax_)
+
+    def _draw_legend(self, handles: Sequence[Any], n_columns: int = 3) -> None:
+        """A legend below the axes, so that it covers no rows."""
+        inches = LEGEND_DISTANCE / POINTS_PER_INCH
+        down = ScaledTranslation(0.0, -inches, self.ax_.figure.dpi_scale_trans)
+        self.legend_ = self.ax_.legend(
+            handles=list(handles),
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=self.ax_.transAxes + down,
+            borderaxespad=0.0,
+            ncols=n_columns,
+            frameon=False,
+        )

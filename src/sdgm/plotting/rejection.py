@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,19 @@ from sdgm._typing import FloatArray
 from sdgm.metrics import RejectionCurve, rejection_curve
 from sdgm.plotting.style import class_color, given_or_new, quiet_frame
 
+# width and height in inches
 REJECTION_SIZE = (5.2, 4.2)
-# between neighbouring curves, so that they can be told apart without colour
+# by curve, so that curves can be distinguished without colour
 CURVE_DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1)), (0, (9, 2)))
 PERFECT_DASHES = (0, (1, 1.6))
+# enough for a curve of this size to look smooth
 PERFECT_POINTS = 200
+# the y axis ends above the largest error by this factor, and shows something where there is none
+SPACE_ABOVE = 1.08
+LEAST_TOP = 1e-3
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejectionDisplay:
     """Error among the rows answered against their share, the most confident rows first.
 
@@ -45,15 +52,8 @@ class RejectionDisplay:
     legend_ : Legend
     """
 
-    ax_: Any
-    figure_: Any
-    line_: Any
-    perfect_: Any
-    legend_: Any
-
-    def __init__(self, *, curve: RejectionCurve, name: str | None) -> None:
-        self.curve = curve
-        self.name = name
+    curve: RejectionCurve
+    name: str | None
 
     @classmethod
     def from_estimator(
@@ -131,7 +131,7 @@ class RejectionDisplay:
         name : str, optional
             Of the model, for the legend.
         ax : matplotlib Axes, optional
-            On a new figure of pyplot's if not given.
+            On a new pyplot figure if not given.
 
         Returns
         -------
@@ -141,18 +141,7 @@ class RejectionDisplay:
         return cls(curve=curve, name=name).plot(perfect=perfect, ax=ax)
 
     def plot(self, *, perfect: bool = True, ax: Any = None) -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        perfect : bool, default=True
-            Whether to draw what a perfect order of the same labels would have.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
+        """Draw, with parameters as in `from_predictions`; returns self."""
         self.ax_ = given_or_new(ax, REJECTION_SIZE)
         self.figure_ = self.ax_.figure
         labels = [line.get_label() for line in self.ax_.lines]
@@ -178,7 +167,7 @@ class RejectionDisplay:
                 label="_nolegend_" if legend in labels else legend,
             )
         self.ax_.set(xlabel="share of rows answered", ylabel="error among them", xlim=(0.0, 1.0))
-        self.ax_.set(ylim=(0.0, max(top, 1.08 * self.curve.error.max(), 1e-3)))
+        self.ax_.set(ylim=(0.0, max(top, SPACE_ABOVE * self.curve.error.max(), LEAST_TOP)))
         for axis in self.ax_.xaxis, self.ax_.yaxis:
             axis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
         quiet_frame(self.ax_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,19 +12,21 @@ from sdgm._typing import BoolArray, FloatArray
 from sdgm.metrics import CalibrationBins, calibration_bins, checked_predictions
 from sdgm.plotting.style import class_color, class_marker, two_panels
 
+# width and height in inches: the diagram is about square
 RELIABILITY_SIZE = (5.0, 5.6)
-# diagram over histogram
+# diagram to histogram
 HEIGHTS = (3.2, 1.0)
 HISTOGRAM_BINS = 40
-# normal quantile of 95 % intervals
+# normal quantile of 95% intervals
 Z_95 = 1.959964
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay:
     """Share of predictions that came true against their confidence, with a histogram below.
 
-    On the diagonal a classifier that says 80 % is right in 80 % of cases; below it, it is too sure
-    of itself. Bars are 95 % intervals (Wilson's) for the share in each bin. The calibration error
+    On the diagonal a classifier that says 80% is right in 80% of cases; below it, it is
+    overconfident. Bars are Wilson's 95% intervals for the share in each bin. The calibration error
     in the legend is over the bins drawn.
 
     Make it with `from_estimator` or `from_predictions`; draw several models in one picture by
@@ -58,30 +61,12 @@ class ReliabilityDisplay:
     legend_ : Legend
     """
 
-    axes_: list[Any]
-    ax_: Any
-    figure_: Any
-    line_: Any
-    diagonal_: Any
-    histogram_: Any
-    legend_: Any
-
-    def __init__(
-        self,
-        *,
-        came_true: BoolArray,
-        confidence: FloatArray,
-        bins: CalibrationBins,
-        name: str | None,
-        of: str,
-        lowest: float = 0.0,
-    ) -> None:
-        self.came_true = came_true
-        self.confidence = confidence
-        self.bins = bins
-        self.name = name
-        self.of = of
-        self.lowest = lowest
+    came_true: BoolArray
+    confidence: FloatArray
+    bins: CalibrationBins
+    name: str | None
+    of: str
+    lowest: float = 0.0
 
     @property
     def calibration_error(self) -> float:
@@ -168,8 +153,8 @@ class ReliabilityDisplay:
         name : str, optional
             Of the model, for the legend.
         ax : matplotlib Axes or pair of them, optional
-            Axes are split into diagram and histogram, a pair is drawn on as it is; on a new figure
-            of pyplot's if not given.
+            One is split into diagram and histogram, a pair is drawn on as it is; a new pyplot
+            figure if not given.
 
         Returns
         -------
@@ -201,16 +186,7 @@ class ReliabilityDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw on given axes, or on a new figure of pyplot's.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of them, optional
-
-        Returns
-        -------
-        self
-        """
+        """Draw on the given axes, a pair of them, or a new pyplot figure; returns self."""
         self.axes_ = two_panels(ax, HEIGHTS, RELIABILITY_SIZE)
         self.ax_, histogram = self.axes_
         self.figure_ = self.ax_.figure
@@ -265,7 +241,7 @@ class ReliabilityDisplay:
 
 
 def wilson_interval(bins: CalibrationBins) -> FloatArray:
-    """Wilson's 95 % intervals for the shares in the bins, lower ends first: (2, n_bins).
+    """Wilson's 95% intervals for the shares in the bins, lower ends first: (2, n_bins).
 
     Examples
     --------

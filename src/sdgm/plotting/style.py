@@ -8,15 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; black is left for boundaries
+# Okabe and Ito's colours, which colour-blind readers can distinguish; black is for boundaries
 CLASS_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 CLASS_MARKERS = ("o", "^", "s", "D", "v", "P", "X")
-# how much of its colour a region has where its class is certain; the rest is white
+# share of the class colour where the class is certain, the rest is white: markers stand out
 SHADE = 0.36
 DASHES = (0, (4, 2))
-# between the components of a class, so that the classes can be told apart without colour
+# boundaries between components, by class, so that classes can be distinguished without colour
 COMPONENT_DASHES = ((0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (6, 2, 1, 1, 1, 2)), (0, (9, 2)))
 FRAME_COLOR = "0.6"
+# width and height in inches, 4 to 3
 FIGURE_SIZE = (7.2, 5.4)
 # points between the axes and the legend below, room for tick and axis labels
 LEGEND_DISTANCE = 36
@@ -43,7 +44,7 @@ def new_axes(figsize: tuple[float, float] = FIGURE_SIZE) -> Axes:
 
 
 def given_or_new(ax: Axes | None, figsize: tuple[float, float] = FIGURE_SIZE) -> Axes:
-    """The axes given, or those of a new figure of pyplot's."""
+    """The given axes, or axes of a new pyplot figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -57,7 +58,7 @@ def two_panels(ax: Any, heights: tuple[float, float], figsize: tuple[float, floa
     Parameters
     ----------
     ax : matplotlib Axes, pair of them, or None
-        A pair is taken as it is; one is replaced by the pair; None is a new figure of pyplot's.
+        A pair is taken as it is; one is replaced by the pair; None is a new pyplot figure.
     heights : (upper, lower), relative
     figsize : (width, height) of a new figure
     """

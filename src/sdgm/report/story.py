@@ -16,7 +16,7 @@ from sdgm.core.model.state import State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
 from sdgm.report.arrays import Story
-from sdgm.report.states import candidate_basis, component_identities
+from sdgm.report.states import candidate_basis, component_identities, state_model
 from sdgm.report.view import discriminant_view
 
 MAX_FRAMES = 40
