@@ -13,7 +13,7 @@ def json_value(value: Any) -> Any:
     """A value of JSON: null for NaN and infinity, words for what JSON has no place for.
 
     Numpy's numbers and arrays of them become numbers and lists; of an array of several dimensions
-    only its shape is told.
+    only the shape is kept.
 
     Examples
     --------

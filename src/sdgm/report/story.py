@@ -45,7 +45,7 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
     Returns
     -------
     story : dict from str to array
-        Together less than a megabyte. Empty if there is nothing to tell.
+        Together less than a megabyte. Empty for classifiers that cannot be filmed.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
 
 
 def film_iterations(n_iter: int, n_frames: int = MAX_FRAMES) -> IntArray:
-    """At most so many iterations from the first to the last, more of them early, when most leaves.
+    """At most ``n_frames`` iterations from first to last, denser early, when most is removed.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def ellipse_story(models: list[FittedModel], identities: list[IntArray], X: Floa
         try:
             w = quadratic_weights(model)
             gaussian = gaussian_from_weights(w + shared_form(w, X), 2)
-        except (ValueError, np.linalg.LinAlgError):  # no quadratic form, or no Gaussian
+        except (ValueError, np.linalg.LinAlgError):  # not quadratic, or not Gaussian
             continue
         mean[i, ids] = gaussian.mean
         covariance[i, ids] = gaussian.covariance[:, [0, 0, 1], [0, 1, 1]]
