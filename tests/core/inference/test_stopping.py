@@ -1,4 +1,4 @@
-"""Claims about when learning ends because its evidence hardly grows."""
+"""Claims about when learning has converged, or ends because its evidence hardly grows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sdgm import SDGMClassifier
-from sdgm.core.inference import learning
-from sdgm.core.inference.learning import has_stalled
+from sdgm.core.inference.stopping import SAMPLE_GAIN, has_stalled, log_change
 from sdgm.core.model.state import Record
 
 
@@ -43,5 +42,11 @@ def test_a_sample_is_learned_from_until_then_and_no_longer() -> None:
     to_the_end, rough = fitted(is_sample=False), fitted(is_sample=True)
     assert rough.converged_
     assert len(rough.history_) < len(to_the_end.history_)
-    least = learning.SAMPLE_GAIN * rough.n_active_weights_
+    least = SAMPLE_GAIN * rough.n_active_weights_
     assert has_stalled(rough.history_, least) and not has_stalled(rough.history_[:-1], least)
+
+
+def test_change_is_the_largest_relative_one() -> None:
+    before, after = np.array([1.0, 2.0, 30.0]), np.array([2.0, 1.9, 12.0])
+    assert log_change(before, after) == pytest.approx(np.log(2.5))
+    assert log_change(np.empty(0), np.empty(0)) == 0.0
