@@ -68,3 +68,12 @@ def test_component_that_nobody_claims_stays_with_a_ridge_prior_and_leaves_withou
     state = given.on(replace(given.rows, r0=r0)).learn().state
     assert state.n_components == components_left
     assert (state.pi >= 1e-6).all()
+
+
+@BOTH
+def test_fixed_alpha_is_not_touched(recipe: Recipe) -> None:
+    given = task(recipe, learn_alpha=False, cap=1e-9, max_iter=3)
+    alpha = 10.0 ** np.random.default_rng(0).uniform(-1, 1, size=given.state.n_weights)
+    state = replace(given, state=replace(given.state, alpha=alpha)).learn().state
+    np.testing.assert_array_equal(state.alpha, alpha)
+    assert state.n_weights == len(alpha)
