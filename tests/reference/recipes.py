@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -82,3 +82,22 @@ def failing_finder(
         return find_mode(rows, whitening, state)
 
     return find
+
+
+def values(part: Any, path: str = "") -> dict[str, Any]:
+    """Every value of a recipe by its path, and the kind of every part."""
+    found = {path: type(part)}
+    for each in fields(part):
+        value, below = getattr(part, each.name), f"{path}.{each.name}".lstrip(".")
+        found |= values(value, below) if is_dataclass(value) else {below: value}
+    return found
+
+
+def differences(before: Recipe, after: Recipe) -> dict[str, Any]:
+    """Values of the second recipe that the first has not; None for those that it lost."""
+    one, other = values(before), values(after)
+    return {
+        path: other.get(path)
+        for path in one.keys() | other.keys()
+        if one.get(path) != other.get(path)
+    }

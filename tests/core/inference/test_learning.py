@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from dataclasses import fields, replace
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from sdgm.core.data import rows as rows_module
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.learning import learn
 from sdgm.core.inference.presets import FAST, PAPER
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import Stop
@@ -266,3 +269,30 @@ def test_hostile_inputs_give_finite_states(
     assert set(state.component_class) == {0, 1}
     for record in result.records:
         assert np.isfinite([record.log_posterior, record.log_likelihood, record.log_evidence]).all()
+
+
+# --- what is promised of the code ---
+
+
+def test_algorithm_1_fits_on_a_page_and_asks_nothing_about_its_parts() -> None:
+    function = ast.parse(inspect.getsource(learn)).body[0]
+    assert isinstance(function, ast.FunctionDef) and ast.get_docstring(function)
+    first, last = function.body[1], function.body[-1]
+    assert last.end_lineno - first.lineno + 1 <= 30
+    branches = (ast.If, ast.IfExp, ast.Match, ast.Try, ast.While)
+    # nothing left, the observer, convergence
+    assert sum(isinstance(node, branches) for node in ast.walk(function)) <= 3
+
+
+@BOTH
+def test_the_observer_is_told_every_pass_and_records_carry_no_state(recipe: Recipe) -> None:
+    given = task(recipe, max_iter=4)
+    told = []
+    result = learn(
+        given.rows, given.Rt, given.state, given.recipe.method, lambda *seen: told.append(seen)
+    )
+    assert [record for _, record in told] == result.records
+    assert all(record.state is None for record in result.records)
+    assert told[-1][0] is result.state
+    for state, record in told:
+        assert (state.n_weights, state.n_components) == (record.n_weights, record.n_components)

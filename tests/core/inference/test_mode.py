@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sdgm.core.inference.presets import PAPER
+from sdgm.core.inference.presets import FAST, PAPER
 from sdgm.core.inference.recipe import Recipe
-from sdgm.core.objective.derivatives import mean_change_of_r
+from sdgm.core.inference.variations import with_few_weights
+from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.points import log_posterior
 from tests.reference.problems import FORMS, dense_weights
@@ -59,3 +60,27 @@ def test_first_pass_takes_r_from_the_start_and_tells_components_apart(recipe: Re
     assert np.abs(dense_told[0] - dense_told[1]).max() > 1e-3
     # without it, components that start equal stay equal
     np.testing.assert_allclose(dense_untold[0], dense_untold[1], atol=1e-12)
+
+
+# --- what is told of the mode ---
+
+
+@BOTH
+def test_r_is_summed_by_the_model_there_once_the_start_is_behind(recipe: Recipe) -> None:
+    given = task(recipe, weighted=True)
+    rows, whitening = given.rows.without_initial_r(), whiten(given.Rt, given.state)
+    mode = given.recipe.method.find_mode(rows, whitening, given.state)
+    expected = fit_of_rows(rows, mode.point.mixture, None).r_sum
+    np.testing.assert_allclose(mode.r_sum, expected, rtol=1e-12)
+    assert not mode.has_initial_r
+    assert given.recipe.method.find_mode(given.rows, whitening, given.state).has_initial_r
+
+
+def test_a_few_steps_near_the_mode_and_the_final_phase_reaches_it() -> None:
+    given = task(FAST)
+    rows, whitening = given.rows.without_initial_r(), whiten(given.Rt, given.state)
+    few, many = (with_few_weights(FAST, n).method.find_mode for n in (0, 100))
+    near, there = (find_mode(rows, whitening, given.state) for find_mode in (few, many))
+    assert near.n_steps <= FAST.method.find_mode.max_steps
+    assert there.is_reached and there.point.gain <= FAST.method.find_mode.tol
+    assert there.n_steps >= near.n_steps

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from sdgm import SDGMClassifier
-from sdgm.core.inference.stopping import SAMPLE_GAIN, has_stalled, log_change
+from sdgm.core.inference.mode import Mode
+from sdgm.core.inference.phases import NEVER, always
+from sdgm.core.inference.stopping import (
+    SAMPLE_GAIN,
+    Settled,
+    SettledOrStalled,
+    has_stalled,
+    log_change,
+)
 from sdgm.core.model.state import Record
+from sdgm.core.solvers.block_precision import BlockPrecision
+from sdgm.core.solvers.newton import newton_point
+from tests.reference.problems import Problem, random_problem
 
 
 def records(evidence: list[float]) -> list[Record]:
@@ -50,3 +61,48 @@ def test_change_is_the_largest_relative_one() -> None:
     before, after = np.array([1.0, 2.0, 30.0]), np.array([2.0, 1.9, 12.0])
     assert log_change(before, after) == pytest.approx(np.log(2.5))
     assert log_change(np.empty(0), np.empty(0)) == 0.0
+
+
+# --- the rules ---
+
+PROBLEM = random_problem(0)
+SMALL = np.ones(3), np.array([1.0, 1.005, 1.0])
+FLAT = records([0.0] * 11)
+
+
+def mode_of(
+    problem: Problem, *, is_reached: bool = True, has_initial_r: bool = False, blocks: bool = False
+) -> Mode:
+    point = newton_point(problem.rows, problem.whitening, problem.mixture(), problem.theta, None)
+    if blocks:
+        diagonal = [np.zeros((w.stop - w.start,) * 2) for w in problem.whitening.coordinates]
+        precision = BlockPrecision.from_blocks(problem.whitening.coordinates, diagonal)
+        point = point._replace(precision=precision)
+    return Mode(point, point.fit.r_sum, 1, is_reached, has_initial_r)
+
+
+def test_learning_has_converged_at_a_mode_where_nothing_leaves_and_little_changes() -> None:
+    settled, state, mode = Settled(tol=1e-2), PROBLEM.state, mode_of(PROBLEM)
+    assert settled(SMALL, state, state, mode, [])
+    assert not Settled(tol=1e-3)(SMALL, state, state, mode, [])
+    assert Settled(tol=0.0, squared_tol=1e-4)(SMALL, state, state, mode, [])
+    assert not settled(SMALL, state, state, mode_of(PROBLEM, is_reached=False), [])
+    assert not settled(SMALL, state, state, mode_of(PROBLEM, has_initial_r=True), [])
+    fewer = state.keep_weights(np.arange(state.n_weights) > 0)
+    assert not settled(SMALL, state, fewer, mode, [])
+
+
+def test_a_stall_counts_with_the_evidence_of_blocks_or_of_a_sample_unless_learning_waits() -> None:
+    state, large = PROBLEM.state, (np.ones(1), np.full(1, 9.0))
+    exact, by_blocks = mode_of(PROBLEM), mode_of(PROBLEM, blocks=True)
+    for rule, mode, stalls in (
+        (Settled, exact, False),
+        (Settled, by_blocks, True),
+        (SettledOrStalled, exact, True),
+    ):
+        assert rule(tol=1e-2, waits=NEVER)(large, state, state, mode, FLAT) is stalls
+        assert rule(tol=1e-2, waits=always)(large, state, state, mode, FLAT) is False
+    # of a sample wherever w is, since all rows decide again
+    on_the_way = mode_of(PROBLEM, is_reached=False, blocks=True)
+    assert not Settled(tol=1e-2)(large, state, state, on_the_way, FLAT)
+    assert SettledOrStalled(tol=1e-2)(large, state, state, on_the_way, FLAT)
