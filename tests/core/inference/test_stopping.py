@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdgm import SDGMClassifier
+from sdgm.core.data.rows import Rows
+from sdgm.core.inference.learning import Result
 from sdgm.core.inference.mode import Mode
 from sdgm.core.inference.phases import NEVER, always
+from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.stopping import (
     SAMPLE_GAIN,
     Settled,
@@ -15,10 +18,14 @@ from sdgm.core.inference.stopping import (
     has_stalled,
     log_change,
 )
-from sdgm.core.model.state import Record
+from sdgm.core.inference.variations import for_sample
+from sdgm.core.model.design import feature_design
+from sdgm.core.model.features import CovarianceType, monomials
+from sdgm.core.model.state import Record, Stop
 from sdgm.core.solvers.block_precision import BlockPrecision
 from sdgm.core.solvers.newton import newton_point
 from tests.reference.problems import Problem, random_problem
+from tests.reference.tasks import start_of
 
 
 def records(evidence: list[float]) -> list[Record]:
@@ -40,21 +47,24 @@ def test_the_evidence_is_compared_with_the_lowest_of_ten_passes(evidence, expect
     assert has_stalled(records(evidence), 1.5) is expected
 
 
-def fitted(*, is_sample: bool) -> SDGMClassifier:
+def learned(recipe: Recipe) -> Result:
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=3000)
     X = rng.normal(size=(3000, 6)) @ (np.eye(6) + 0.3 * rng.normal(size=(3, 6, 6)))
-    model = SDGMClassifier(1, covariance_type="full", random_state=0)
-    model._is_sample_fit = is_sample
-    return model.fit(X[y, np.arange(3000)], y)
+    X, s, one_each = X[y, np.arange(3000)], np.ones(3000), np.ones(3, dtype=int)
+    Phi = monomials(6, CovarianceType.FULL).transform((X - X.mean(axis=0)) / X.std(axis=0))
+    design = feature_design(Phi).scaled(s)
+    state = start_of(recipe, Phi.shape[1], one_each, y, s)
+    rows = Rows(design.Z, y, s, np.asfortranarray(np.eye(3)[y]))
+    return recipe.learn(rows, design.Rt, recipe.begun(state))
 
 
 def test_a_sample_is_learned_from_until_then_and_no_longer() -> None:
-    to_the_end, rough = fitted(is_sample=False), fitted(is_sample=True)
-    assert rough.converged_
-    assert len(rough.history_) < len(to_the_end.history_)
-    least = SAMPLE_GAIN * rough.n_active_weights_
-    assert has_stalled(rough.history_, least) and not has_stalled(rough.history_[:-1], least)
+    to_the_end, rough = learned(FAST), learned(for_sample(FAST))
+    assert rough.stop is Stop.CONVERGED
+    assert len(rough.records) < len(to_the_end.records)
+    least = SAMPLE_GAIN * rough.state.n_weights
+    assert has_stalled(rough.records, least) and not has_stalled(rough.records[:-1], least)
 
 
 def test_change_is_the_largest_relative_one() -> None:
