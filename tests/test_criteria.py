@@ -24,7 +24,7 @@ from sdgm.core.data.rows import Rows
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, scores
 from sdgm.core.objective.derivatives import derivatives_of_rows
 from sdgm.core.selection.reference import leave_one_out_loss
-from sdgm.core.solvers.newton import log_posterior
+from sdgm.core.solvers.points import log_posterior
 
 X, Y = make_moons(60, noise=0.3, random_state=0)
 

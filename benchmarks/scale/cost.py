@@ -31,11 +31,12 @@ from benchmarks.scale.passes import (
 from benchmarks.scale.problems import TRAIN, wide
 from reproduction.cells import Key
 from sdgm import SDGMClassifier
+from sdgm.core.cost import pairs_work, whole_work
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.model.features import monomials
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, gradient_of_rows
-from sdgm.core.objective.pairwise import PAIRS_PAY, work_of_pairs, work_of_whole
+from sdgm.core.objective.pairwise import PAIRS_PAY
 from sdgm.core.objective.whitening import whiten
 from sdgm.estimators.large import blocked_table
 from sdgm.estimators.polishing import ModelColumns
@@ -192,13 +193,13 @@ def work(kind: str, inputs: int, columns: int, by_component: list[int]) -> tuple
         return 3.0 * inputs + 3 * columns + 15 * K + 2 * m + 2 * K * columns, 2.0 * K * m * columns
     element_wise = 3.0 * inputs + 2 * columns + 15 * K
     products = 4.0 * columns * K
-    by_pairs = PAIRS_PAY * work_of_pairs(sizes, columns) <= work_of_whole(sizes)
+    by_pairs = PAIRS_PAY * pairs_work(sizes, columns) <= whole_work(sizes)
     if kind != GRADIENTS and by_pairs:
         element_wise += K * (K - 1) / 2 * columns
-        products += work_of_pairs(sizes, columns)
+        products += pairs_work(sizes, columns)
     elif kind != GRADIENTS:
         element_wise += 4 * m
-        products += work_of_whole(sizes)
+        products += whole_work(sizes)
     if kind == OBSERVED:  # every class has its own rows
         M = K / CLASSES
         element_wise += M * (M - 1) / 2 * columns if by_pairs else 3 * m / CLASSES

@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference import learning
+from sdgm.core.inference.mode import EMGradient
 from sdgm.core.selection.reference import Reference, fit_reference
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
@@ -463,7 +463,7 @@ def test_an_interrupt_within_a_candidate_ends_the_whole_fit_with_the_best_so_far
     monkeypatch: pytest.MonkeyPatch, n_calls: int, form: Any
 ) -> None:
     X, y = PROBLEMS["moons"]
-    calls = interrupt_after(monkeypatch, learning, "settle_r_and_w", n_calls)
+    calls = interrupt_after(monkeypatch, EMGradient, "__call__", n_calls)
     model = form(random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -27,8 +27,10 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray
+from sdgm.core.inference.mode import EMGradient
 from sdgm.core.model.features import monomials
 from sdgm.core.model.state import State
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators import progress
 from tests.estimators.problems import (
     PLAIN,
@@ -788,11 +790,11 @@ def test_an_interrupt_leaves_a_model_that_predicts(
 def test_an_interrupt_in_the_very_first_step_leaves_a_model_that_predicts(
     estimator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def settle(*args: Any) -> None:
+    def find(*args: Any) -> None:
         raise KeyboardInterrupt
 
     X, y = two_modes()
-    monkeypatch.setattr("sdgm.core.inference.learning.settle_r_and_w", settle)
+    monkeypatch.setattr(EMGradient, "__call__", find)
     for parameters in (PLAIN[estimator], {}):
         model = estimator(**parameters, random_state=0)
         with pytest.raises(KeyboardInterrupt):
@@ -869,20 +871,17 @@ def test_an_interrupted_model_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import FactorizationError
-
     calls = 0
-    settle = learning.settle_r_and_w
+    find = EMGradient.__call__
 
-    def settle_three_times(*args: Any) -> Any:
+    def find_three_times(*args: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > 3:
             raise FactorizationError("made up")
-        return settle(*args)
+        return find(*args)
 
-    monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)
+    monkeypatch.setattr(EMGradient, "__call__", find_three_times)
     X, y = two_modes()
     with pytest.warns(NumericalTroubleWarning, match="Standardise the inputs"):
         model = SDGMClassifier(3, random_state=0).fit(X, y)
@@ -893,20 +892,17 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
 def test_settings_that_meet_numerical_trouble_are_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import FactorizationError
+    find = EMGradient.__call__
 
-    settle = learning.settle_r_and_w
-
-    def settle_quadratic(rows: Any, *args: Any) -> Any:
+    def find_quadratic(self: EMGradient, rows: Any, *args: Any) -> Any:
         if rows.Z.shape[1] <= 3:
             raise FactorizationError("made up")
-        return settle(rows, *args)
+        return find(self, rows, *args)
 
     X, y = two_modes()
     expected = SDGMClassifier(random_state=0).fit(X, y)
     assert expected.candidates_[-1].parameters["covariance_type"] == "tied"
-    monkeypatch.setattr(learning, "settle_r_and_w", settle_quadratic)
+    monkeypatch.setattr(EMGradient, "__call__", find_quadratic)
     model = SDGMClassifier(random_state=0).fit(X, y)
     assert (model.predict_proba(X) == expected.predict_proba(X)).all()
     assert model.candidates_ == expected.candidates_[:-1]
@@ -915,13 +911,10 @@ def test_settings_that_meet_numerical_trouble_are_passed_over(
 def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import FactorizationError
-
-    def settle(*args: Any) -> Any:
+    def fail(*args: Any) -> Any:
         raise FactorizationError("made up")
 
-    monkeypatch.setattr(learning, "settle_r_and_w", settle)
+    monkeypatch.setattr(EMGradient, "__call__", fail)
     X, y = two_modes()
     with pytest.raises(FactorizationError, match="made up"):
         SDGMClassifier(random_state=0).fit(X, y)
@@ -930,20 +923,17 @@ def test_when_all_settings_meet_numerical_trouble_the_first_is_told(
 def test_numerical_trouble_of_the_chosen_model_is_a_named_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sdgm.core.inference import learning
-    from sdgm.core.solvers.newton import FactorizationError
-
     calls = 0
-    settle = learning.settle_r_and_w
+    find = EMGradient.__call__
 
-    def settle_three_times(*args: Any) -> Any:
+    def find_three_times(*args: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > 3:
             raise FactorizationError("made up")
-        return settle(*args)
+        return find(*args)
 
-    monkeypatch.setattr(learning, "settle_r_and_w", settle_three_times)
+    monkeypatch.setattr(EMGradient, "__call__", find_three_times)
     X, y = two_modes()
     with pytest.warns(NumericalTroubleWarning, match="chosen model stopped after 3") as caught:
         model = SDGMClassifier(random_state=0).fit(X, y)

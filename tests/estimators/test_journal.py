@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.core.solvers.precision import FactorizationError
@@ -329,7 +330,7 @@ def test_trouble_that_was_overcome_is_met_again(
             raise FactorizationError("whatever was added")
         return done
 
-    monkeypatch.setattr(journal_module, "learn", learn)
+    monkeypatch.setattr(Recipe, "learn", learn)
 
     def outcomes(journal: Journal, n_runs: int) -> list[str]:
         found = []

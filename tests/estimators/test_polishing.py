@@ -19,6 +19,7 @@ from sdgm.core.model.state import State
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.estimators import large, many_rows
 from sdgm.estimators.polishing import AllRows, ModelColumns
+from tests.reference.recipes import changed
 
 N, D = 4000, 3
 
@@ -56,7 +57,7 @@ def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
     X, y = problem()
     # the constant and x1 at about their mode
     state = all_rows(X, y).learn(
-        state_of([0, 1], [-0.5, 1.0]), replace(FAST, learn_alpha=False, max_iter=1)
+        state_of([0, 1], [-0.5, 1.0]), changed(FAST, learn_alpha=False, max_iter=1)
     )
     larger = all_rows(X, y).with_columns_back(state.state, FAST)
     back = {int(h) for h in larger.column} - {0, 1}

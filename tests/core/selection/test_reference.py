@@ -33,7 +33,7 @@ from sdgm.core.selection.reference import (
     rbf_models,
     stacked_shares,
 )
-from sdgm.core.solvers.newton import newton_system
+from sdgm.core.solvers.newton import newton_point
 from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision
 from tests.reference.problems import FORMS, random_problem
 
@@ -188,7 +188,7 @@ def test_latent_covariances_are_quadratic_forms_in_the_inverse_precision(
 ) -> None:
     problem = random_problem(3, form, kept=kept)
     rows, whitening, mixture = problem.rows, problem.whitening, problem.mixture()
-    system = newton_system(rows, whitening, mixture, problem.theta, None)
+    system = newton_point(rows, whitening, mixture, problem.theta, None)
     curvature = derivatives_of_rows(rows, mixture, None, whitening).curvature
     _, _, Gt, P_cm = row_space_derivatives(rows, mixture, None, whitening)
     dense = system._replace(precision=DensePrecision.from_curvature(curvature))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from sdgm import SDGMClassifier
-from sdgm.core.inference.learning import uses_blocks
-from sdgm.core.inference.presets import FAST, Solver
 from sdgm.core.objective.derivatives import derivatives_of_rows, gradient_of_rows
 from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.solvers.newton import maximize_over_w, newton_system
+from sdgm.core.solvers.newton import maximize_over_w, newton_point
 from sdgm.core.solvers.truncated import (
     Preconditioner,
     conjugate_gradients,
@@ -56,7 +52,7 @@ def test_products_are_those_of_the_whole(form: str, observed: bool) -> None:
 def test_the_direction_is_newtons_own(form: str) -> None:
     problem = random_problem(2, form)
     rows, mixture, whitening = problem.rows, problem.mixture(), problem.whitening
-    whole = newton_system(rows, whitening, mixture, problem.theta, None)
+    whole = newton_point(rows, whitening, mixture, problem.theta, None)
     blocks = BlockPrecision.from_blocks(
         whitening.coordinates, curvature_blocks(rows, mixture, whitening)
     )
@@ -119,13 +115,3 @@ def test_a_ridge_prior_ends_at_the_same_mode() -> None:
         for solver in ("full", "block")
     )
     np.testing.assert_allclose(block.predict_proba(X), full.predict_proba(X), atol=1e-6)
-
-
-def test_the_solver_is_chosen_by_the_work() -> None:
-    few, many = np.full(4, 100.0), np.full(52, 153.0)
-    assert not uses_blocks(10_000, few, 100, FAST)
-    assert uses_blocks(15_000, many, 153, FAST)
-    assert not uses_blocks(15_000, many, 153, replace(FAST, solver=Solver.FULL))
-    assert uses_blocks(100, few, 100, replace(FAST, solver=Solver.BLOCK))
-    # with few rows the matrix of rows is small
-    assert not uses_blocks(200, many, 153, FAST)

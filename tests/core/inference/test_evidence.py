@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.inference.evidence import (
+    laplace_covariance,
     log_evidence,
     updated_alpha,
     updated_pi,
@@ -18,7 +19,7 @@ from sdgm.core.inference.evidence import (
     well_determined,
 )
 from sdgm.core.objective.derivatives import derivatives_of_rows
-from sdgm.core.solvers.newton import log_posterior
+from sdgm.core.solvers.points import log_posterior
 from sdgm.core.solvers.precision import DensePrecision
 from tests.reference.problems import FORMS, Problem, random_problem
 
@@ -199,3 +200,24 @@ def test_pi_is_the_mean_responsibility_within_the_class_times_its_share(
     pi = updated_pi(s @ r, component_class, share)
     np.testing.assert_allclose(pi, s @ r / s.sum())
     np.testing.assert_allclose(np.bincount(component_class, pi), share)
+
+
+# --- the covariance of the weights of a state ---
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kept", [0.15, 0.9])
+def test_covariance_of_a_state_equals_the_dense_inverse(form: str, kept: float) -> None:
+    problem = random_problem(0, form, kept=kept)
+    Lambda = laplace_covariance(problem.rows, problem.Rt, problem.state)
+    root = np.sqrt(problem.state.alpha)
+    expected = np.linalg.inv(problem.precision(problem.state.w))
+    np.testing.assert_allclose(
+        Lambda * np.outer(root, root), expected * np.outer(root, root), atol=1e-6
+    )
+
+
+def test_covariance_of_a_state_without_weights_is_empty() -> None:
+    problem = random_problem(0)
+    state = problem.state.keep_weights(np.zeros(problem.state.n_weights, dtype=bool))
+    assert laplace_covariance(problem.rows, problem.Rt, state).shape == (0, 0)

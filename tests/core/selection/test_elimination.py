@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import Result, class_shares, laplace_covariance
-from sdgm.core.inference.presets import FAST, PAPER, Options
+from sdgm.core.inference.evidence import laplace_covariance
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.presets import FAST, PAPER
+from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.selection import elimination
 from sdgm.core.selection.elimination import (
@@ -28,6 +30,7 @@ from sdgm.core.selection.elimination import (
     without,
 )
 from tests.reference.problems import Problem, design_of, random_problem
+from tests.reference.tasks import shares
 
 
 def exclusive_or(seed: int) -> Problem:
@@ -71,9 +74,9 @@ def problem(name: str, seed: int = 0) -> Problem:
 
 
 @cache
-def path(name: str, seed: int = 0, options: Options = FAST) -> list[Point]:
+def path(name: str, seed: int = 0, recipe: Recipe = FAST) -> list[Point]:
     given = problem(name, seed)
-    return list(eliminate(given.rows, given.Rt, given.state, options, step=1))
+    return list(eliminate(given.rows, given.Rt, given.state, recipe, step=1))
 
 
 def log_posterior(given: Problem, state: State, w: FloatArray) -> float:
@@ -87,20 +90,19 @@ def class_posterior(given: Problem, state: State) -> FloatArray:
 
 
 def settled_without(given: Problem, state: State, i: int) -> Point:
-    options = settling(FAST)
     keep = np.arange(state.n_weights) != i
-    return settled(given.rows, given.Rt, state.keep_weights(keep), 0.0, options)
+    return settled(given.rows, given.Rt, state.keep_weights(keep), 0.0, settling(FAST))
 
 
 # --- the points ---
 
 
 @every_problem
-@pytest.mark.parametrize("options", [FAST, PAPER], ids=["fast", "paper"])
-def test_every_point_is_a_mode_and_its_pi_a_fixed_point(name: str, options: Options) -> None:
+@pytest.mark.parametrize("recipe", [FAST, PAPER], ids=["fast", "paper"])
+def test_every_point_is_a_mode_and_its_pi_a_fixed_point(name: str, recipe: Recipe) -> None:
     given = problem(name)
-    share = class_shares(given.rows.y, given.rows.s, options)
-    for point in path(name, options=options):
+    share = shares(recipe, given.rows.y, given.rows.s)
+    for point in path(name, recipe=recipe):
         state, h = point.state, 1e-5
         for i in range(state.n_weights):
             e = h * np.eye(state.n_weights)[i]
@@ -112,7 +114,7 @@ def test_every_point_is_a_mode_and_its_pi_a_fixed_point(name: str, options: Opti
         r_sum = given.rows.s @ replace(given, state=state).r(state.w)
         of_class = np.bincount(state.component_class, r_sum)
         pi = r_sum / of_class[state.component_class] * share[state.component_class]
-        np.testing.assert_allclose(state.pi, pi, rtol=1e-3, atol=2 * options.min_share)
+        np.testing.assert_allclose(state.pi, pi, rtol=1e-3, atol=2 * recipe.min_share)
         assert point.log_posterior == pytest.approx(log_posterior(given, state, state.w), abs=1e-3)
 
 
@@ -139,7 +141,7 @@ def test_points_are_nested_and_end_with_nothing(name: str) -> None:
     assert last.n_weights == 0
     assert last.n_components == last.component_class[-1] + 1
     np.testing.assert_allclose(
-        last.pi, class_shares(problem(name).rows.y, problem(name).rows.s, FAST), rtol=1e-12
+        last.pi, shares(FAST, problem(name).rows.y, problem(name).rows.s), rtol=1e-12
     )
 
 
@@ -329,7 +331,7 @@ def test_an_interrupt_ends_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     given = problem("mixtures")
     points = eliminate(given.rows, given.Rt, given.state, FAST)
     next(points)
-    monkeypatch.setattr(elimination, "learn", lambda *_: Result(given.state, [], Stop.INTERRUPTED))
+    monkeypatch.setattr(Recipe, "learn", lambda *_: Result(given.state, [], Stop.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
         next(points)
 

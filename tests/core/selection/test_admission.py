@@ -15,13 +15,13 @@ from sdgm.core.data import blocked_rows as reduction
 from sdgm.core.data import rows as rows_module
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import learn
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.selection import admission as returning
 from sdgm.core.selection.admission import is_no_noise, quality_of_absent
+from tests.reference.recipes import changed
 
 N, P = 200, 4
 
@@ -193,10 +193,10 @@ def test_the_error_by_the_curvature_of_a_sample_is_that_foretold() -> None:
             np.zeros(m), np.full(m, 1e-3), np.ones(m, dtype=int), np.arange(m), np.full(2, 0.5),
             np.arange(2),
         )  # fmt: skip
-        to_mode = replace(FAST, learn_alpha=False, max_iter=1, class_prior=False)
+        to_mode = changed(FAST, learn_alpha=False, max_iter=1, class_prior=False)
         ratios = []
         for climbed_on, sample in ((part, part), (rows, rows)):
-            at = learn(climbed_on, np.eye(p), state, to_mode).state
+            at = to_mode.learn(climbed_on, np.eye(p), state).state
             V = np.zeros((p, 2))
             V[at.column, at.component] = at.w
             mixture = Mixture(V, np.log(state.pi), state.component_class)

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sdgm.core.inference.sharing import SMALLEST_REST, evidence_of_columns, next_shared_alpha
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
+from sdgm.core.inference.alpha_updates import (
+    SMALLEST_REST,
+    SharedMacKay,
+    SharedTwoPhase,
+    evidence_of_columns,
+    evidence_of_weight,
+    optimal_alpha,
+)
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.inference.learning import class_shares, learn
-from sdgm.core.inference.presets import FAST, PAPER, Options, with_ridge_prior
-from sdgm.core.inference.pruning import evidence_of_weight, next_alpha, optimal_alpha
+from sdgm.core.inference.presets import FAST, PAPER
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.variations import limited, with_ridge_prior, with_shared_columns
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials
 from sdgm.core.model.state import State
-from tests.core.test_pruning import Quadratic, quadratic
 from tests.reference.problems import random_rows
+from tests.reference.quadratics import Quadratic, mode, quadratic
+from tests.reference.recipes import gradual
+from tests.reference.tasks import shares, task
 
 SEEDS = settings(deadline=None, max_examples=40)(given(seed=st.integers(0, 10_000)))
-SHARED = replace(FAST, share_columns=True)
+SHARED = with_shared_columns(FAST)
+UPDATE = SHARED.method.update_alpha
+GRADUAL = SharedMacKay(UPDATE.bounds)
 
 
 def single(n: int) -> IntArray:
@@ -95,13 +104,13 @@ def test_weights_that_the_data_ignore_or_fix_have_finite_evidence() -> None:
 def test_the_update_settles_where_the_evidence_of_a_common_alpha_is_stationary(seed: int) -> None:
     model = quadratic(seed, n=6)
     column = np.array([0, 1, 2, 0, 1, 2])
-    options = replace(SHARED, few_weights=0)
     alpha = np.ones(6)
     for _ in range(300):
         here = Quadratic(model.B, model.b, alpha)
         state = state_of(alpha, [0, 0, 0, 1, 1, 1], column.tolist())
-        alpha, remove = next_shared_alpha(state, here.w, here.gamma, 0.0, options)
-        assert (alpha[:3] == alpha[3:]).all() and not remove.any()
+        step = GRADUAL(state, here.w, here.gamma, mode(), 3)
+        alpha = step.alpha
+        assert (alpha[:3] == alpha[3:]).all() and step.keep.all()
     step = 1e-4
     for h in range(3):
         up, down = (
@@ -111,28 +120,26 @@ def test_the_update_settles_where_the_evidence_of_a_common_alpha_is_stationary(s
         assert abs(up - down) / (2.0 * step) < 1e-3
 
 
-@pytest.mark.parametrize("options", [PAPER, replace(FAST, few_weights=0)], ids=["paper", "gradual"])
+@pytest.mark.parametrize("recipe", [PAPER, gradual(FAST)], ids=["paper", "gradual"])
 @SEEDS
 def test_where_each_column_has_one_weight_the_gradual_update_is_the_paper_s(
-    options: Options, seed: int
+    recipe: Recipe, seed: int
 ) -> None:
     model = quadratic(seed)
     n = len(model.b)
     state = state_of(model.alpha, [0] * n, list(range(n)))
-    own = next_alpha(state, model.w, model.gamma, 0.0, n, options)
-    shared = next_shared_alpha(
-        state, model.w, model.gamma, 0.0, replace(options, share_columns=True)
+    own, shared = (
+        each.method.update_alpha(state, model.w, model.gamma, mode(), n)
+        for each in (recipe, with_shared_columns(recipe))
     )
-    np.testing.assert_allclose(shared[0], own[0], rtol=1e-12)
-    np.testing.assert_array_equal(shared[1], own[1])
+    np.testing.assert_allclose(shared.alpha, own.alpha, rtol=1e-12)
+    np.testing.assert_array_equal(shared.keep, own.keep)
 
 
 def test_a_ridge_prior_is_held() -> None:
-    model = quadratic(0, n=6)
-    state = state_of(np.full(6, 3.0), [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
-    options = replace(with_ridge_prior(FAST, 3.0), share_columns=True)
-    alpha, remove = next_shared_alpha(state, model.w, model.gamma, 0.0, options)
-    assert (alpha == 3.0).all() and not remove.any()
+    given = task(with_shared_columns(with_ridge_prior(FAST, 3.0)), max_iter=3)
+    state = given.learn().state
+    assert (state.alpha == 3.0).all() and state.n_weights == given.state.n_weights
 
 
 # --- what leaves ---
@@ -148,22 +155,22 @@ def unneeded(n_columns: int) -> tuple[State, FloatArray, FloatArray]:
 
 def test_of_few_columns_one_leaves_at_a_time_the_least_needed_and_as_a_whole() -> None:
     state, w, gamma = unneeded(4)
-    _, remove = next_shared_alpha(state, w, gamma, 0.0, SHARED)
+    remove = ~UPDATE(state, w, gamma, mode(), 4).keep
     assert set(state.column[remove].tolist()) == {2}  # the smallest weights
     assert remove.sum() == 2
 
 
 def test_none_is_judged_far_from_the_mode() -> None:
     state, w, gamma = unneeded(4)
-    _, remove = next_shared_alpha(state, w, gamma, 2.0 * SHARED.newton_tol, SHARED)
-    assert not remove.any()
+    assert UPDATE(state, w, gamma, mode(is_reached=False), 4).keep.all()
 
 
 def test_of_many_columns_the_unneeded_make_haste_and_none_is_judged() -> None:
     state, w, gamma = unneeded(60)
-    alpha, remove = next_shared_alpha(state, w, gamma, 0.0, SHARED)
-    assert not remove[alpha < SHARED.alpha_cap].any()
-    gradual, _ = next_shared_alpha(state, w, gamma, 0.0, replace(SHARED, few_weights=0))
+    step = UPDATE(state, w, gamma, mode(), 60)
+    alpha = step.alpha
+    assert step.keep[alpha < UPDATE.bounds.cap].all()
+    gradual = GRADUAL(state, w, gamma, mode(), 60).alpha
     last = state.column == 59
     np.testing.assert_array_equal(alpha[last], gradual[last])
     assert (alpha >= gradual).all() and (alpha > gradual)[state.column == 0].all()
@@ -172,28 +179,28 @@ def test_of_many_columns_the_unneeded_make_haste_and_none_is_judged() -> None:
 def test_columns_above_the_cap_leave_as_a_whole() -> None:
     state, w, gamma = unneeded(60)
     w = np.where(state.column == 7, 0.0, w)
-    alpha, remove = next_shared_alpha(state, w, gamma, 0.0, SHARED)
-    assert remove[state.column == 7].all()
-    assert np.isfinite(alpha).all() and alpha.max() <= SHARED.alpha_cap
+    alpha, keep, _ = UPDATE(state, w, gamma, mode(), 60)
+    assert not keep[state.column == 7].any()
+    assert np.isfinite(alpha).all() and alpha.max() <= UPDATE.bounds.cap
 
 
 # --- learning ---
 
 
 @pytest.mark.parametrize("n_components", [(1, 1), (2, 1), (2, 1, 3)], ids=str)
-@pytest.mark.parametrize("options", [FAST, replace(PAPER, max_iter=30)], ids=["fast", "paper"])
+@pytest.mark.parametrize("recipe", [FAST, limited(PAPER, max_iter=30)], ids=["fast", "paper"])
 def test_after_every_pass_all_components_but_one_share_a_column_and_its_alpha(
-    n_components: tuple[int, ...], options: Options
+    n_components: tuple[int, ...], recipe: Recipe
 ) -> None:
-    options = replace(options, share_columns=True)
+    recipe = with_shared_columns(recipe)
     X, y = random_rows(np.random.default_rng(3), 60, len(n_components))
     s, M = np.ones(60), np.array(n_components)
     design = feature_design(monomials(2, CovarianceType.FULL).transform(X)).scaled(s)
-    start = initial_state(
-        len(design.Rt), M, class_shares(y, s, options), alpha=0.1, pinned=options.pinned
-    )
+    pinned = recipe.preparation.pinned
+    start = initial_state(len(design.Rt), M, shares(recipe, y, s), alpha=0.1, pinned=pinned)
     r0 = initial_responsibilities(X, y, s, M, Start.KMEANS, 0)
-    result = learn(Rows(design.Z, y, s, r0), design.Rt, start, options, keep_states=True)
+    rows = Rows(design.Z, y, s, r0)
+    result = recipe.learn(rows, design.Rt, recipe.begun(start), keep_states=True)
     sizes = []
     for record in result.records:
         state = record.state
@@ -204,4 +211,6 @@ def test_after_every_pass_all_components_but_one_share_a_column_and_its_alpha(
             assert np.ptp(np.log(state.alpha[state.column == h])) < 1e-10
         sizes.append(len(columns))
     assert sizes == sorted(sizes, reverse=True)
-    assert 0 < sizes[-1] < len(design.Rt) or options.few_weights == 0
+    assert 0 < sizes[-1] < len(design.Rt) or not isinstance(
+        recipe.method.update_alpha, SharedTwoPhase
+    )

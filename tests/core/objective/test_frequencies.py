@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.inference.learning import class_shares, learn
-from sdgm.core.inference.presets import Preset, preset_options
+from sdgm.core.inference.presets import FAST
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials
 from sdgm.core.model.posterior import row_posterior
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
 from sdgm.core.objective.whitening import whiten
+from tests.reference.tasks import shares
 
 N_COMPONENTS = np.array([2, 1, 3])
 COMPONENT_CLASS = np.repeat(np.arange(3), N_COMPONENTS)
@@ -67,9 +67,7 @@ def problem(seed: int = 0) -> tuple[Rows, Rows, FloatArray, State, FloatArray]:
     s = rng.uniform(0.5, 3.0, size=80)
     design = feature_design(monomials(2, CovarianceType.FULL).transform(X))
     row, label, part = repeated(frequency)
-    state = initial_state(
-        design.Rt.shape[0], N_COMPONENTS, class_shares(frequency, s, preset_options(Preset.FAST))
-    )
+    state = initial_state(design.Rt.shape[0], N_COMPONENTS, shares(FAST, frequency, s))
     soft = Rows(design.Z, frequency, s)
     hard = Rows(np.asfortranarray(design.Z[row]), label, s[row] * part)
     return soft, hard, design.Rt, state, X
@@ -111,11 +109,10 @@ def test_starts_are_those_of_repeated_rows(start: Start) -> None:
 def test_learning_ends_where_it_does_with_repeated_rows() -> None:
     soft, hard, Rt, state, X = problem()
     row, _, _ = repeated(np.asarray(soft.y, dtype=np.float64))
-    options = preset_options(Preset.FAST)
     ends = []
     for rows, points in ((soft, X), (hard, X[row])):
         r0 = initial_responsibilities(points, rows.y, rows.s, N_COMPONENTS, Start.KMEANS, seed=0)
-        ends.append(learn(replace(rows, r0=r0), Rt, state, options).state)
+        ends.append(FAST.learn(replace(rows, r0=r0), Rt, state).state)
     found, expected = ends
     np.testing.assert_array_equal(found.column, expected.column)
     np.testing.assert_array_equal(found.component, expected.component)
@@ -125,7 +122,4 @@ def test_learning_ends_where_it_does_with_repeated_rows() -> None:
 
 def test_class_shares_are_sums_of_frequencies() -> None:
     soft, hard, *_ = problem()
-    options = preset_options(Preset.FAST)
-    np.testing.assert_allclose(
-        class_shares(soft.y, soft.s, options), class_shares(hard.y, hard.s, options)
-    )
+    np.testing.assert_allclose(shares(FAST, soft.y, soft.s), shares(FAST, hard.y, hard.s))

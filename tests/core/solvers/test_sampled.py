@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import learn, settle_r_and_w
 from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.variations import limited
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers import newton
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.core.solvers.newton import FLATTEST, System, log_posterior, saddle_free_cholesky
+from sdgm.core.solvers.newton import FLATTEST, saddle_free_cholesky
+from sdgm.core.solvers.points import NewtonPoint, log_posterior
 from sdgm.core.solvers.sampled import (
     ENOUGH_ROWS,
     Change,
@@ -27,9 +28,10 @@ from sdgm.core.solvers.sampled import (
     corrected_direction,
     maximize_by_sample,
 )
+from tests.reference.recipes import changed
 
 N_ROWS = 4000
-TO_MODE = replace(FAST, learn_alpha=False, newton_tol=1e-10)
+TO_MODE = changed(FAST, learn_alpha=False, mode_tol=1e-10)
 
 
 def rows_of(seed: int) -> Rows:
@@ -52,7 +54,7 @@ def state_of(seed: int) -> State:
         component_class=np.array([0, 1, 1]),
     )
     for rows in rows_of(seed + 5000).blocks(500):
-        state = learn(rows, np.eye(5), state, replace(TO_MODE, max_iter=20)).state
+        state = limited(TO_MODE, max_iter=20).learn(rows, np.eye(5), state).state
     return state
 
 
@@ -68,7 +70,7 @@ def mixture_of(state: State) -> Mixture:
     return Mixture(V, np.log(state.pi), state.component_class)
 
 
-def end_of(rows: RowsWithSample, state: State, *, tol: float) -> System:
+def end_of(rows: RowsWithSample, state: State, *, tol: float) -> NewtonPoint:
     """Where the steps from a state lead."""
     whitening = whiten(np.eye(5), state)
     theta = whitening.to_theta(state.w)
@@ -179,12 +181,13 @@ def test_steps_lead_away_from_a_saddle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_newtons_own_steps_lead_away_from_a_saddle_if_they_are_to() -> None:
-    def reached(leave_saddles: bool) -> list[float]:
-        options = replace(TO_MODE, many_steps=12, leave_saddles=leave_saddles)
+    def reached(saddle_free: bool) -> list[float]:
+        recipe = changed(TO_MODE, steps_to_mode=12, saddle_free=saddle_free)
         ends = []
         for i in range(5):
             state = near_a_saddle(i)
-            ends.append(settle_r_and_w(rows_of(i), whiten(np.eye(5), state), state, options)[0])
+            found = recipe.method.find_mode(rows_of(i), whiten(np.eye(5), state), state)
+            ends.append(found.point)
         return [log_posterior(end.fit, end.theta, complete=False) for end in ends]
 
     assert np.mean(np.array(reached(True)) - reached(False)) > 50.0
@@ -209,25 +212,28 @@ def test_along_a_ridge_steps_end_at_the_tolerance(monkeypatch: pytest.MonkeyPatc
 def test_a_sample_of_all_rows_takes_about_as_many_steps_as_newton() -> None:
     rows, state = rows_of(0), state_of(0)
     whitening = whiten(np.eye(5), state)
-    expected, newton_steps = settle_r_and_w(rows, whitening, state, TO_MODE)
-    end, steps = settle_r_and_w(with_sample(rows, N_ROWS), whitening, state, TO_MODE)
-    np.testing.assert_allclose(end.theta, expected.theta, atol=1e-5)
-    assert steps <= newton_steps + 5
+    find_mode = TO_MODE.method.find_mode
+    expected = find_mode(rows, whitening, state)
+    found = find_mode(with_sample(rows, N_ROWS), whitening, state)
+    np.testing.assert_allclose(found.point.theta, expected.point.theta, atol=1e-5)
+    assert found.n_steps <= expected.n_steps + 5
 
 
 def test_a_sample_that_is_too_small_directs_nothing() -> None:
     rows, state = rows_of(0), state_of(0)
     sampled = with_sample(rows, 20)
     assert not sampled.can_direct(20 // ENOUGH_ROWS + 1)
-    expected = learn(rows, np.eye(5), state, replace(FAST, max_iter=3))
-    result = learn(sampled, np.eye(5), state, replace(FAST, max_iter=3))
+    recipe = limited(FAST, max_iter=3)
+    expected = recipe.learn(rows, np.eye(5), state)
+    result = recipe.learn(sampled, np.eye(5), state)
     np.testing.assert_array_equal(result.state.w, expected.state.w)
 
 
 def test_learning_with_a_sample_ends_at_the_same_model() -> None:
     rows, state = rows_of(1), state_of(1)
-    expected = learn(rows, np.eye(5), state, replace(FAST, tol=1e-4))
-    result = learn(with_sample(rows, 1000), np.eye(5), state, replace(FAST, tol=1e-4))
+    recipe = limited(FAST, tol=1e-4)
+    expected = recipe.learn(rows, np.eye(5), state)
+    result = recipe.learn(with_sample(rows, 1000), np.eye(5), state)
     np.testing.assert_array_equal(result.state.column, expected.state.column)
     np.testing.assert_array_equal(result.state.component, expected.state.component)
     np.testing.assert_allclose(result.state.w, expected.state.w, atol=0.02)

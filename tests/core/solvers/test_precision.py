@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm.core.inference.evidence import well_determined
 from sdgm.core.objective.derivatives import derivatives_of_rows, row_space_derivatives
-from sdgm.core.solvers.newton import newton_system
+from sdgm.core.solvers.newton import newton_point
 from sdgm.core.solvers.precision import (
     DensePrecision,
     FactorizationError,
@@ -71,7 +71,7 @@ def test_fewer_rows_than_coordinates_take_the_row_space_and_more_do_not() -> Non
             y=problem.rows.y[index],
             s=problem.rows.s[index],
         )
-        system = newton_system(rows, problem.whitening, problem.mixture(), problem.theta, None)
+        system = newton_point(rows, problem.whitening, problem.mixture(), problem.theta, None)
         assert isinstance(system.precision, form)
 
 

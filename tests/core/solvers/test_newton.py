@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
-from sdgm.core.solvers.newton import System, log_posterior, maximize_over_w
+from sdgm.core.solvers.newton import maximize_over_w
+from sdgm.core.solvers.points import NewtonPoint, log_posterior
 from sdgm.core.solvers.precision import precision_cholesky
 from tests.reference.problems import FORMS, Problem, random_problem, random_responsibilities
 
@@ -24,7 +25,7 @@ def climb(
     tol: float = 1e-12,
     r_from: Mixture | None = None,
     observed: bool = False,
-) -> tuple[System, int]:
+) -> tuple[NewtonPoint, int]:
     return maximize_over_w(
         problem.rows,
         problem.whitening,
@@ -208,6 +209,3 @@ def test_one_step_is_taken_even_at_the_mode() -> None:
     again, steps = climb(problem, end.theta, r_from=problem.mixture())
     assert steps <= 1
     np.testing.assert_allclose(again.theta, end.theta, atol=1e-8)
-
-
-# --- factorisation of the precision ---
