@@ -43,7 +43,7 @@ def story(fitted):
 def test_the_last_frame_is_the_classifier(fitted, story):
     basis = candidate_basis(fitted, X_RIPLEY, Y_RIPLEY)
     last = state_model(fitted.history_[-1].state, basis, fitted)
-    P = last.class_proba(X_RIPLEY, 2)
+    P = np.exp(last.log_proba(X_RIPLEY))
     np.testing.assert_allclose(P, fitted.predict_proba(X_RIPLEY), rtol=0, atol=1e-12)
     predicted = fitted.classes_[story["rows/class"][-1]]
     assert np.array_equal(predicted, fitted.predict(X_RIPLEY))
