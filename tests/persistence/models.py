@@ -43,7 +43,6 @@ def table() -> TableModel:
     y = np.array(["<b>no</b>", "yes\0!"])[(noisy > 0.5).astype(int)]
     model = SDGMClassifier(2, random_state=0).fit(X, y)
     model.feature_names_in_ = np.array(feature_names(inputs), dtype=object)
-    model.terms_ = model._names(model.model_.basis)
     record = {
         "created": "2024-01-01",
         "rows": 60,
