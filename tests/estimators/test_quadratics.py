@@ -38,7 +38,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:60])
 def test_quadratic_weights_give_the_posteriors_of_the_model_in_the_users_units(model: Any) -> None:
     rows = 7.0 * X + [30.0, -4.0]
-    w = quadratic_weights(model.fit(rows, y))
+    w = quadratic_weights(model.fit(rows, y).model_)
     P_cm = softmax(monomials(2).transform(rows) @ w.T, axis=1)
     np.testing.assert_allclose(P_cm, model.predict_component_proba(rows), atol=1e-7)
 
@@ -48,7 +48,7 @@ def test_other_kernels_are_refused() -> None:
     precomputed = KernelSDGMClassifier(random_state=0, kernel="precomputed").fit(gram, y)
     for model in RVMClassifier().fit(X, y), precomputed:
         with pytest.raises(ValueError, match=r"not quadratic functions of the inputs; use kernel="):
-            quadratic_weights(model)
+            quadratic_weights(model.model_)
 
 
 def moments(w: Any, D: int) -> tuple[Any, Any, Any]:
@@ -91,7 +91,7 @@ def test_a_mixture_is_recovered_when_a_form_is_taken_from_all_its_components() -
 def test_a_form_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdgm.estimators.quadratics.MAX_STEPS", 1)
     with pytest.raises(ValueError, match=r"found in 1 steps.*use shared='zero'"):
-        shared_form(quadratic_weights(SDGMClassifier(3, random_state=0).fit(X, y)), X)
+        shared_form(quadratic_weights(SDGMClassifier(3, random_state=0).fit(X, y).model_), X)
 
 
 def test_rows_on_a_line_are_refused() -> None:

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,10 @@ from sklearn.datasets import load_iris, make_moons
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.features import monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.scaler import Scaler
+from sdgm.core.state import State
 from sdgm.export.c import CSource, to_c
 from sdgm.portable import PortableModel, portable
 from sdgm.tables.inputs import Category, Number
@@ -70,40 +73,38 @@ def made(basis, n_components, D, seed, *, inputs=None, classes=None, density=0.6
         flags = np.concatenate([flagged(column) for column in inputs])
         center = np.where(flags, share, 3.0 * center)
         inverse_scale = np.where(flags, (share * (1.0 - share)) ** -0.5, inverse_scale)
-    return PortableModel(
-        inputs=inputs,
-        classes=np.arange(C) if classes is None else np.array(classes, dtype=object),
-        center=center,
-        inverse_scale=inverse_scale,
-        reach=3.5e30,
-        basis=basis,
-        coef=coef,
-        offset=rng.normal(size=K),
+    # all pairs of component and column are there, some with a weight of zero
+    weights = np.column_stack([rng.normal(size=K), coef])
+    component, column = np.ones(weights.shape).nonzero()
+    state = State(
+        w=weights.ravel(),
+        alpha=np.ones(weights.size),
+        component=component,
+        column=column,
+        pi=np.ones(K),
         component_class=np.repeat(np.arange(C), n_components),
     )
+    labels = np.arange(C) if classes is None else np.array(classes, dtype=object)
+    fitted_model = FittedModel(labels, Scaler(center, inverse_scale, 3.5e30), basis, state)
+    return PortableModel(inputs, fitted_model)
 
 
 def quadratic(D, n_components, seed, covariance_type="full", **settings):
-    terms = monomials(D, covariance_type)
-    return made(terms.take(np.arange(1, len(terms))), n_components, D, seed, **settings)
-
-
-class Vectors(KernelBasis):
-    """Kernel columns that know how many they are."""
-
-    def __len__(self):
-        return len(self.vectors)
+    terms = monomials(D, covariance_type).without_constant()
+    return made(terms, n_components, D, seed, **settings)
 
 
 def kernel(which, D, n_vectors, n_components, seed, **settings):
     vectors = np.random.default_rng(seed + 100).normal(size=(n_vectors, D))
-    basis = Vectors(which, vectors, np.arange(n_vectors) * 3)
+    basis = KernelBasis(which, vectors, np.arange(n_vectors) * 3, vectors, 1.0)
     return made(basis, n_components, D, seed, **settings)
 
 
 def nothing_left():
     model = quadratic(3, (1, 1, 1), 9)
-    return PortableModel(**{**vars(model), "coef": np.zeros_like(model.coef)})
+    state = model.model.state
+    state = replace(state, w=np.where(state.column == 0, state.w, 0.0))
+    return PortableModel(model.inputs, replace(model.model, state=state))
 
 
 TABLE = (

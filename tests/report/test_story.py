@@ -71,7 +71,7 @@ def test_ends_of_lines_are_the_weights_that_are_left(fitted, story):
     left = np.isfinite(story["alpha"][-1])
     assert left.sum() == fitted.n_active_weights_
     np.testing.assert_allclose(
-        np.sort(story["alpha"][-1, left]), np.sort(np.log10(fitted._state.alpha)), rtol=1e-4
+        np.sort(story["alpha"][-1, left]), np.sort(np.log10(fitted.model_.state.alpha)), rtol=1e-4
     )
 
 

@@ -19,7 +19,7 @@ DECREMENT = 1e-12
 MAX_STEPS = 200
 
 
-def quadratic_weights(estimator: Any) -> FloatArray:
+def quadratic_weights(model: FittedModel) -> FloatArray:
     """Weights w with ``w_k'phi(x) = ln pi_k + score of component k``, x in the user's units.
 
     For the original form with any covariance, and the dual form with a linear kernel or a
@@ -28,7 +28,7 @@ def quadratic_weights(estimator: Any) -> FloatArray:
 
     Parameters
     ----------
-    estimator : fitted `SDGMClassifier` or `KernelSDGMClassifier`
+    model : FittedModel
 
     Returns
     -------
@@ -42,12 +42,11 @@ def quadratic_weights(estimator: Any) -> FloatArray:
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley().split()
     >>> model = KernelSDGMClassifier(n_components=3, random_state=0).fit(X, y)
-    >>> scores = monomials(2).transform(X) @ quadratic_weights(model).T
+    >>> scores = monomials(2).transform(X) @ quadratic_weights(model.model_).T
     >>> P_cm = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     >>> np.allclose(P_cm, model.predict_component_proba(X))
     True
     """
-    model: FittedModel = estimator.model_
     S, center = model.scaler.inverse_scale, model.scaler.center
     constant, a, Q = standardized_form(model.basis, model.coef, len(center))
     b = constant + model.intercept + np.log(model.mixture_weights)

@@ -5,18 +5,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdgm._lazy import attribute
-from sdgm.export.c import CSource, to_c
-from sdgm.export.card import to_json
 
-# these need onnx, which is not imported before they are wanted
-_HOMES = {"to_onnx": "onnx_model", "register_skl2onnx": "onnx_sklearn"}
+if TYPE_CHECKING:
+    from sdgm.export.c import CSource, to_c
+    from sdgm.export.card import to_json
+
+# loaded when they are wanted: some need onnx, and others describe a model, which needs `model`
+_HOMES = {
+    "CSource": "c",
+    "to_c": "c",
+    "to_json": "card",
+    "to_onnx": "onnx_model",
+    "register_skl2onnx": "onnx_sklearn",
+}
 
 __all__ = ["CSource", "register_skl2onnx", "to_c", "to_json", "to_onnx"]
 
 
 def __getattr__(name: str) -> Any:
-    """The names that need onnx, from their own modules."""
+    """The public names, from their own modules."""
     return attribute(__name__, _HOMES, name)

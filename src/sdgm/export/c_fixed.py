@@ -15,8 +15,8 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.fitted import FAR_AWAY
 from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.export.c_plan import Plan
 from sdgm.tables.inputs import Number
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.estimators.fitted import FAR_AWAY
 from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.portable import PortableModel
 from sdgm.tables.inputs import Input, Number
 
@@ -175,7 +175,7 @@ def used_part(
         used = np.arange(n_features)
     else:  # a product with zeros
         used = np.flatnonzero((vectors != 0.0).any(axis=0))
-    return KernelBasis(basis.kernel, vectors[:, used], basis.user_rows[columns]), used
+    return replace(basis.take(columns), vectors=vectors[:, used]), used
 
 
 def check_scales(

@@ -14,8 +14,8 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.kernels import PolynomialKernel, RBFKernel
-from sdgm.estimators.fitted import FAR_AWAY
 from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.portable import PortableModel
 
 OLDEST_OPSET = 13

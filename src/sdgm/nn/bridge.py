@@ -12,14 +12,14 @@ from torch import Tensor
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import ABSENT, SQUARED_NORM, Monomials, monomials
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.scaler import FAR_AWAY, Scaler
+from sdgm.core.state import State
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic import CovarianceType
 from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_SIGMA2, START_STD
-
-# scaled inputs beyond this are moved in by a classifier, lest their scores overflow
-FAR_AWAY = 1e30
 
 
 @torch.no_grad()
@@ -59,7 +59,8 @@ def from_classifier(
     True
     """
     check_is_fitted(classifier)
-    basis: Monomials = classifier._basis
+    model = classifier.model_
+    basis: Any = model.basis
     layer = SDGM(
         classifier.n_features_in_,
         len(classifier.classes_),
@@ -71,17 +72,16 @@ def from_classifier(
     )
     weight, active = np.zeros((2, *layer.weight.shape))
     for coef, used, columns in zip(
-        classifier.coef_.T, classifier._active[:, 1:].T, columns_of(basis, layer), strict=True
+        model.coef.T, model.active[:, 1:].T, columns_of(basis, layer), strict=True
     ):
         weight[:, columns] = coef[:, None]
         active[:, columns] = used[:, None]
     layer.weight.copy_(torch.as_tensor(weight))
     layer.mask.copy_(torch.as_tensor(active > 0))
     assert layer.bias is not None
-    bias = classifier.intercept_ + np.log(classifier.mixture_weights_)
-    layer.bias.copy_(torch.as_tensor(bias))
-    layer.center.copy_(torch.as_tensor(classifier._center))
-    layer.inverse_scale.copy_(torch.as_tensor(classifier._inverse_scale))
+    layer.bias.copy_(torch.as_tensor(model.offset))
+    layer.center.copy_(torch.as_tensor(model.scaler.center))
+    layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
     if layer.log_sigma2 is not None:
         # the ratio of noise to weight that new layers have on average
         log_alpha = START_LOG_SIGMA2 - 2.0 * np.log(START_STD)
@@ -157,42 +157,40 @@ def to_classifier(
     classifier = SDGMClassifier(
         n_components=max(layer.n_components), covariance_type=layer.covariance_type
     )
-    weights = evaluated_weights(layer)
-    attributes = {
-        "classes_": labels,
-        "n_features_in_": layer.in_features,
-        **weights,
-        "covariance_": covariance,
-        "_reach": FAR_AWAY,
-        "_center": as_numpy(layer.center),
-        "_inverse_scale": as_numpy(layer.inverse_scale),
-    }
-    classifier.__dict__.update(attributes)
-    classifier.terms_ = classifier._names(classifier._basis)
+    classifier.n_features_in_ = layer.in_features
+    classifier.model_ = fitted_model(layer, labels, covariance)
     return classifier
 
 
-def evaluated_weights(layer: SDGM) -> dict[str, Any]:
-    """The weights in use as a classifier holds them."""
-    weight, bias, classes = (as_numpy(part) for part in remaining_components(layer))
-    component_class: IntArray = classes.astype(np.intp)
+def fitted_model(
+    layer: SDGM, classes: np.ndarray[Any, Any], covariance: FloatArray | None
+) -> FittedModel:
+    """The weights that evaluation uses, under a prior of precision one."""
+    weight, bias, class_index = (as_numpy(part) for part in remaining_components(layer))
+    component_class: IntArray = class_index.astype(np.intp)
     used = (weight != 0.0).any(axis=0)
     n_components = np.bincount(component_class, minlength=layer.n_classes)
     # any split of the bias into intercept and log mixture weight is the same model
     mixture_weights = 1.0 / n_components[component_class]
-    coef = weight[:, used]
-    active = np.concatenate([np.ones((len(bias), 1), dtype=bool), coef != 0.0], axis=1)
-    basis = monomials(layer.in_features, layer.covariance_type)
-    return {
-        "coef_": coef,
-        "intercept_": bias - np.log(mixture_weights),
-        "mixture_weights_": mixture_weights,
-        "component_class_": component_class,
-        "n_components_": n_components,
-        "n_active_weights_": int(active.sum()),
-        "_active": active,
-        "_basis": basis.take(1 + np.flatnonzero(used)),
-    }
+    w = np.column_stack([bias - np.log(mixture_weights), weight[:, used]])
+    active = w != 0.0
+    active[:, 0] = True
+    component, column = active.nonzero()
+    phi = monomials(layer.in_features, layer.covariance_type)
+    return FittedModel(
+        classes,
+        Scaler(as_numpy(layer.center), as_numpy(layer.inverse_scale), FAR_AWAY),
+        phi.without_constant().take(used),
+        State(
+            w=w[component, column],
+            alpha=np.ones(len(column)),
+            component=component,
+            column=column,
+            pi=mixture_weights,
+            component_class=component_class,
+        ),
+        covariance,
+    )
 
 
 def as_numpy(tensor: Tensor) -> FloatArray:

@@ -135,15 +135,16 @@ def laplace(
         raise ValueError(
             f"alpha must be a positive number, got {alpha!r}; leave it out to have it chosen."
         )
-    rows = _rows(classifier, x, y)
-    state = _state(classifier)
+    model = classifier.model_
+    state, Z = model.state, model.columns(as_numpy(x))
+    rows = Rows(Z, y.cpu().numpy().astype(np.intp), np.ones(len(Z)))
     Rt = np.eye(rows.Z.shape[1])
 
     def posterior(alpha: float) -> LaplacePosterior:
         under_prior = replace(state, alpha=np.full(n_weights, alpha))
         covariance = laplace_covariance(rows, Rt, under_prior)
         with_doubt = copy.copy(classifier)
-        with_doubt.covariance_ = covariance
+        with_doubt.model_ = replace(model, covariance=covariance)
         return LaplacePosterior(with_doubt, covariance, alpha)
 
     if alpha is not None:
@@ -157,27 +158,6 @@ def _nll(posterior: LaplacePosterior, x: Tensor, y: Tensor) -> float:
     """Mean negative log of the averaged probabilities of the true classes."""
     own = posterior.predict_proba(x.double()).gather(-1, y.to(x.device)[..., None])
     return -float(own.clamp_min(torch.finfo(own.dtype).tiny).log().mean())
-
-
-def _rows(classifier: SDGMClassifier, x: Tensor, y: Tensor) -> Rows:
-    """The samples with the constant and the features in use."""
-    Phi = classifier._basis.transform(classifier._standardized(as_numpy(x)))
-    Z = np.asfortranarray(np.concatenate([np.ones((len(Phi), 1)), Phi], axis=1))
-    return Rows(Z, y.cpu().numpy().astype(np.intp), np.ones(len(Z)))
-
-
-def _state(classifier: SDGMClassifier) -> State:
-    """The weights as the core holds them, under a prior of precision one."""
-    w = np.concatenate([classifier.intercept_[:, None], classifier.coef_], axis=1)
-    component, column = classifier._active.nonzero()
-    return State(
-        w=w[component, column],
-        alpha=np.ones(len(column)),
-        component=component,
-        column=column,
-        pi=classifier.mixture_weights_,
-        component_class=classifier.component_class_,
-    )
 
 
 def _alpha_by_evidence(rows: Rows, Rt: FloatArray, state: State) -> float:

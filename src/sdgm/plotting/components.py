@@ -188,7 +188,7 @@ class ComponentsDisplay:
         (True, 1.0)
         """
         plane = plane_of(X, grid_resolution=grid_resolution, margin=margin)
-        w = quadratic_weights(estimator)
+        w = quadratic_weights(estimator.model_)
         shares = None
         if Shared(shared) is Shared.ROWS:
             w = w + shared_form(w, plane.rows)

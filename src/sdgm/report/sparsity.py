@@ -67,7 +67,7 @@ def squares_figure(content: Content) -> Html:
     n = max(math.ceil(words.n_initial_weights / per_square), words.n_weights, 1)
     columns = min(COLUMNS, n)
     lines = math.ceil(n / columns)
-    left = classifier._active.sum(axis=1)  # of every component
+    left = classifier.model_.active.sum(axis=1)  # of every component
     ends = np.cumsum(left)
     empty = "".join(square(i, columns) for i in range(words.n_weights, n))
     filled = [

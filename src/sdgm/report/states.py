@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,61 +13,20 @@ from sklearn.base import clone
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.features import Monomials, monomials
 from sdgm.core.kernels import CallableKernel
-from sdgm.core.posterior import class_log_posterior, component_log_posterior
-from sdgm.core.state import State
+from sdgm.core.model.basis import positions
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.state import State
 from sdgm.estimators.kernel_columns import spread_candidates
 from sdgm.estimators.parameters import components_per_class
 
 CandidateBasis = Monomials | KernelBasis
 
 
-@dataclass(frozen=True)
-class StateModel:
-    """A state with the columns that its weights belong to.
-
-    It has what `sdgm.estimators.quadratics` asks of a fitted classifier.
-
-    Attributes
-    ----------
-    coef_ : (K, n_columns) array
-    intercept_, mixture_weights_ : (K,) arrays
-    component_class_ : (K,) integer array
-    _basis : the columns in use
-    _center, _inverse_scale : (D,) arrays
-    """
-
-    coef_: FloatArray
-    intercept_: FloatArray
-    mixture_weights_: FloatArray
-    component_class_: IntArray
-    _basis: CandidateBasis
-    _center: FloatArray
-    _inverse_scale: FloatArray
-
-    def class_proba(self, X: FloatArray, n_classes: int) -> FloatArray:
-        """Class posterior of rows in the user's units: (N, C)."""
-        Phi = self._basis.transform((X - self._center) * self._inverse_scale)
-        scores = Phi @ self.coef_.T + self.intercept_ + np.log(self.mixture_weights_)
-        log_P_cm = component_log_posterior(scores)
-        return np.exp(class_log_posterior(log_P_cm, self.component_class_, n_classes))
-
-
-def state_model(state: State, basis: CandidateBasis, classifier: Any) -> StateModel:
-    """The classifier that a state in the user's units stands for."""
-    used = np.unique(state.column[state.column > 0])
-    columns = np.concatenate([[0], used])
-    w = np.zeros((state.n_components, len(columns)))
-    w[state.component, np.searchsorted(columns, state.column)] = state.w
-    return StateModel(
-        coef_=w[:, 1:],
-        intercept_=w[:, 0],
-        mixture_weights_=state.pi,
-        component_class_=state.component_class,
-        _basis=basis.take(used),
-        _center=classifier._center,
-        _inverse_scale=classifier._inverse_scale,
-    )
+def state_model(state: State, basis: CandidateBasis, classifier: Any) -> FittedModel:
+    """The model that a state in the user's units stands for."""
+    model: FittedModel = classifier.model_
+    return FittedModel.from_candidates(model.classes, model.scaler, basis, state)
 
 
 def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | None:
@@ -81,9 +40,10 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
     classifier : fitted SDGMClassifier or KernelSDGMClassifier
     X, y : the rows it was fitted to
     """
-    own = classifier._basis
+    own = classifier.model_.basis
     if isinstance(own, Monomials):
-        basis: CandidateBasis = monomials(X.shape[1], classifier._setting("covariance_type"))
+        phi = monomials(X.shape[1], classifier._setting("covariance_type"))
+        basis: CandidateBasis = phi.without_constant()
     elif isinstance(own, KernelBasis) and not isinstance(own.kernel, CallableKernel):
         candidates = kernel_candidates(classifier, own, X, y)
         if candidates is None:
@@ -91,11 +51,12 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
         basis = candidates
     else:
         return None
-    survivors = np.unique(classifier._state.column[classifier._state.column > 0])
-    largest = len(basis) - 1 if isinstance(basis, Monomials) else len(basis.vectors)
-    if survivors.max(initial=0) > largest or not same_columns(basis.take(survivors), own):
+    last = classifier.history_[-1].state.column
+    if last.max(initial=0) > len(basis):
         return None
-    return basis
+    # a budget may have cut down what the last iteration left
+    left = basis.take(np.unique(last[last > 0]) - 1)
+    return basis if (positions(own, left) >= 0).all() else None
 
 
 def kernel_candidates(
@@ -103,21 +64,21 @@ def kernel_candidates(
 ) -> KernelBasis | None:
     """All rows that could have become relevance vectors."""
     probe = clone(classifier)
-    probe.chosen_ = classifier.chosen_
+    probe.training_ = classifier.training_
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem = probe._prepare(X, y, None, probe._options())
     except ValueError:  # other rows than those of the fit
         return None
-    if not np.array_equal(probe.classes_, classifier.classes_):
+    if not np.array_equal(problem.classes, classifier.classes_):
         return None
-    rows = classifier._standardized(X[problem.first_user_row])
+    rows = classifier.model_.scaler.standardized(X[problem.first_user_row])
     new = np.ones(len(rows), dtype=bool)
     if problem.options.merge_rows:
         new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     vectors, user_rows = rows[new], problem.first_user_row[new]
-    if getattr(classifier, "_learned_reference", False):
+    if classifier.training_.learned_reference:
         n_classes = len(classifier.classes_)
         asked = components_per_class(classifier._setting("n_components"), classifier.classes_)
         learned = replace(
@@ -128,16 +89,7 @@ def kernel_candidates(
         spread = spread_candidates(own.kernel, vectors, learned)
         if spread is not None:
             vectors, user_rows = vectors[spread], user_rows[spread]
-    return KernelBasis(own.kernel, vectors, user_rows)
-
-
-def same_columns(a: CandidateBasis, b: CandidateBasis) -> bool:
-    """Whether two bases are the same functions of the input."""
-    if isinstance(a, Monomials) and isinstance(b, Monomials):
-        return np.array_equal(a.first, b.first) and np.array_equal(a.second, b.second)
-    if isinstance(a, KernelBasis) and isinstance(b, KernelBasis):
-        return np.array_equal(a.vectors, b.vectors)
-    return False
+    return KernelBasis(own.kernel, vectors, user_rows, X[user_rows], own.gamma)
 
 
 def component_identities(states: list[State]) -> list[IntArray]:

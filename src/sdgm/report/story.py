@@ -37,11 +37,12 @@ from sklearn.utils.validation import check_array
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.features import SQUARED_NORM, Monomials
 from sdgm.core.gaussians import gaussian_from_weights
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.state import State
 from sdgm.estimators.base import BaseSDGM
-from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
-from sdgm.report.states import StateModel, candidate_basis, component_identities, state_model
+from sdgm.report.states import candidate_basis, component_identities, state_model
 from sdgm.report.view import discriminant_view
 
 Story = dict[str, np.ndarray[Any, Any]]
@@ -106,13 +107,13 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
     states = [record.state for record in classifier.history_ if record.state is not None]
     if not states or len(states) < len(classifier.history_):
         return story
-    if classifier._state.n_weights != states[-1].n_weights:  # cut down to a budget at the end
-        states.append(classifier._state)
+    basis = candidate_basis(classifier, X, y)
+    if basis is not None and classifier.n_active_weights_ != states[-1].n_weights:
+        states.append(classifier.model_.among(basis))  # cut down to a budget at the end
     frames = film_iterations(len(states)) - 1
     story["iteration"] = (frames + 1).astype(np.int32)
     identities = component_identities(states)
     story |= mixture_story([states[i] for i in frames], [identities[i] for i in frames])
-    basis = candidate_basis(classifier, X, y)
     if basis is None:
         return story
     models = [state_model(states[i], basis, classifier) for i in frames]
@@ -156,7 +157,7 @@ def kept_rows(rows: IntArray, codes: IntArray, relevant: IntArray) -> IntArray:
 
 def kept_features(classifier: Any, either: BoolArray) -> IntArray:
     """The features worth a picture: the weightiest in use, those that only say whether last."""
-    D, basis = classifier.n_features_in_, classifier._basis
+    D, basis = classifier.n_features_in_, classifier.model_.basis
     if D <= 2:
         return np.arange(D)
     weight = np.zeros(D)
@@ -223,12 +224,14 @@ def chosen_lines(alpha: FloatArray) -> IntArray:
 
 
 def picture_story(
-    classifier: Any, models: list[StateModel], rows: FloatArray, codes: IntArray, kept: IntArray
+    classifier: Any, models: list[FittedModel], rows: FloatArray, codes: IntArray, kept: IntArray
 ) -> Story:
     """What every frame says about the kept rows, and where they are in the picture."""
     n_classes = len(classifier.classes_)
-    P = [model.class_proba(rows, n_classes) for model in models]
-    view = rows if rows.shape[1] == 2 else discriminant_view(classifier._standardized(rows), codes)
+    P = [np.exp(model.log_proba(rows)) for model in models]
+    view = rows
+    if rows.shape[1] != 2:
+        view = discriminant_view(classifier.model_.scaler.standardized(rows), codes)
     story: Story = {
         "view": as_float32(view),
         "rows/class": np.array([each.argmax(axis=1) for each in P]).astype(np.int32),
@@ -236,13 +239,14 @@ def picture_story(
     }
     if n_classes < 256:
         story["rows/class"] = story["rows/class"].astype(np.uint8)
-    if isinstance(models[0]._basis, KernelBasis):
-        used = [np.isin(kept, getattr(model._basis, "user_rows")) for model in models]  # noqa: B009
+    bases = [model.basis for model in models if isinstance(model.basis, KernelBasis)]
+    if bases:
+        used = [np.isin(kept, basis.user_rows) for basis in bases]
         story["rows/vector"] = np.array(used).astype(np.uint8)
     return story
 
 
-def plane_story(models: list[StateModel], X: FloatArray, n_classes: int) -> Story:
+def plane_story(models: list[FittedModel], X: FloatArray, n_classes: int) -> Story:
     """Class probabilities on a grid of the plane, frame by frame."""
     low, high = X.min(axis=0), X.max(axis=0)
     room = np.where(high > low, MARGIN * (high - low), 1.0)
@@ -254,13 +258,13 @@ def plane_story(models: list[StateModel], X: FloatArray, n_classes: int) -> Stor
     points = np.stack([each.ravel() for each in np.meshgrid(x1, x2)], axis=1)
     grid = np.empty((len(models), n_classes - 1, size, size), dtype=np.uint8)
     for frame, model in zip(grid, models, strict=True):
-        tempered = model.class_proba(points, n_classes) ** TEMPER
+        tempered = np.exp(model.log_proba(points)) ** TEMPER
         tempered /= tempered.sum(axis=1, keepdims=True)
         frame[...] = as_bytes(tempered[:, 1:].T.reshape(frame.shape))
     return {"limits": np.array([low[0], high[0], low[1], high[1]]), "grid": grid}
 
 
-def ellipse_story(models: list[StateModel], identities: list[IntArray], X: FloatArray) -> Story:
+def ellipse_story(models: list[FittedModel], identities: list[IntArray], X: FloatArray) -> Story:
     """Means and covariances of the components, as `ComponentsDisplay` draws them."""
     K = len(identities[0])
     mean = np.full((len(models), K, 2), np.nan)

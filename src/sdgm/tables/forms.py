@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from enum import StrEnum
 from time import perf_counter
 from typing import Any
@@ -146,5 +145,5 @@ def summary(form: Form, classifier: BaseSDGM, seconds: float) -> dict[str, Any]:
 
 def forget_states(classifier: BaseSDGM) -> None:
     """Drop what was kept for the story alone."""
-    classifier.history_ = [replace(record, state=None) for record in classifier.history_]
+    classifier.training_ = classifier.training_.without_states()
     classifier.set_params(record_states=False)

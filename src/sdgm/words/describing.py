@@ -13,8 +13,8 @@ from sdgm.core.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import standardized_form
+from sdgm.export.model import classifier_and_inputs
 from sdgm.json_values import json_value
-from sdgm.portable import classifier_and_inputs
 from sdgm.tables.inputs import Category, Input, feature_names
 from sdgm.words.description import (
     ClassDescription,
@@ -59,7 +59,8 @@ def describe(model: Any) -> Description:
     used = _used(classifier)
     kernel = _kernel_formula(classifier)
     D = classifier.n_features_in_
-    center, scale = classifier._center, 1.0 / classifier._inverse_scale
+    scaler = classifier.model_.scaler
+    center, scale = scaler.center, 1.0 / scaler.inverse_scale
     features = tuple(
         FeatureDescription(names[i], float(center[i]), float(scale[i]), bool(used[i]))
         for i in range(D)
@@ -90,13 +91,12 @@ def describe(model: Any) -> Description:
 
 def _classes(classifier: BaseSDGM, names: tuple[str, ...]) -> tuple[ClassDescription, ...]:
     # [intercept_, coef_] and their deviations, None where unknown
-    active = classifier._active
-    weights = np.concatenate([classifier.intercept_[:, None], classifier.coef_], axis=1)
+    active, weights = classifier.model_.active, classifier.model_.weights
     std = np.full(active.shape, np.nan)
     if classifier.covariance_ is not None:
         # rounding can leave a variance just below zero
         std[active] = np.sqrt(np.maximum(np.diagonal(classifier.covariance_), 0.0))
-    terms = _named_columns(classifier._basis, names, classifier.coef_.shape[1])
+    terms = _named_columns(classifier.model_.basis, names, classifier.coef_.shape[1])
 
     def mode(k: int, number: int) -> ModeDescription:
         kept = [
@@ -144,7 +144,8 @@ def _named_columns(
 
 def _used(classifier: BaseSDGM) -> BoolArray:
     """Whether any column depends on each feature: (D,)."""
-    basis, D = classifier._basis, classifier.n_features_in_
+    basis: Any = classifier.model_.basis
+    D = classifier.n_features_in_
     used = np.zeros(D, dtype=bool)
     if isinstance(basis, Monomials):
         if np.any(basis.first == SQUARED_NORM):
@@ -169,7 +170,7 @@ def _of_inputs(inputs: Sequence[Input], used: BoolArray) -> list[bool]:
 
 def _kernel_formula(classifier: BaseSDGM) -> str | None:
     """The kernel as a formula, or None in the original form."""
-    basis = classifier._basis
+    basis = classifier.model_.basis
     if isinstance(basis, Monomials):
         return None
     match getattr(basis, "kernel", None):
@@ -223,7 +224,9 @@ def _decoded(inputs: tuple[Input, ...], features: FloatArray) -> dict[str, Any]:
 def _gaussian(classifier: BaseSDGM, k: int, names: tuple[str, ...]) -> GaussianDescription | None:
     """The Gaussian that exp(score) is in the inputs that component k uses, if it is one."""
     try:
-        _, (a,), (Q,) = standardized_form(classifier._basis, classifier.coef_[[k]], len(names))
+        _, (a,), (Q,) = standardized_form(
+            classifier.model_.basis, classifier.coef_[[k]], len(names)
+        )
     except ValueError:  # no quadratic function
         return None
     own = np.flatnonzero((a != 0.0) | Q.any(axis=1))
@@ -241,10 +244,11 @@ def _gaussian(classifier: BaseSDGM, k: int, names: tuple[str, ...]) -> GaussianD
     if np.max(variance * -2.0 * np.diagonal(Q)[own]) > FLAT:
         return None
     deviation = np.sqrt(variance)
-    scale = 1.0 / classifier._inverse_scale[own]
+    scaler = classifier.model_.scaler
+    scale = 1.0 / scaler.inverse_scale[own]
     return GaussianDescription(
         features=tuple(names[i] for i in own),
-        mean=tuple((classifier._center[own] + scale * mean).tolist()),
+        mean=tuple((scaler.center[own] + scale * mean).tolist()),
         std=tuple((scale * deviation).tolist()),
         correlation=tuple(
             tuple(row) for row in (covariance / deviation / deviation[:, None]).tolist()

@@ -1,0 +1,99 @@
+"""What every export starts from: a fitted model and the columns of the table that it reads.
+
+row of the table -> features (inputs) -> standardised, clipped -> columns (basis)
+                 -> scores of components -> probabilities of classes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from sdgm.core.kernels import CallableKernel
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
+from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.parameters import Predictive
+from sdgm.tables.inputs import Input, Number, feature_names
+
+
+@dataclass(frozen=True, eq=False)
+class ExportModel:
+    """A fitted model and the columns of the table that it reads.
+
+    Attributes
+    ----------
+    inputs : tuple of Number and Category
+        Columns of the user's table, and how they become features.
+    model : FittedModel
+        On a basis of monomials or named kernels.
+    """
+
+    inputs: tuple[Input, ...]
+    model: FittedModel
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, as the encoded inputs are called."""
+        return feature_names(self.inputs)
+
+
+def exportable(model: Any) -> ExportModel:
+    """The numbers of a fitted classifier, or of a model of a table.
+
+    Parameters
+    ----------
+    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
+        SemiSupervisedSDGMClassifier, or a TableModel
+
+    Returns
+    -------
+    ExportModel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sdgm import SDGMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = SDGMClassifier(n_components=1).fit(X, y)
+    >>> np.allclose(exportable(classifier).model.log_proba(X), classifier.predict_log_proba(X))
+    True
+    """
+    classifier, inputs = classifier_and_inputs(model)
+    if classifier.predictive == Predictive.AVERAGED:
+        raise ValueError(
+            "a model of predictive='averaged' cannot be exported, since it averages over draws of "
+            "the weights; use set_params(predictive='map')."
+        )
+    basis = classifier.model_.basis
+    if isinstance(basis, PrecomputedBasis):
+        raise ValueError(
+            "A model of kernel='precomputed' has no inputs to compute with; name a kernel."
+        )
+    if isinstance(basis, KernelBasis) and isinstance(basis.kernel, CallableKernel):
+        raise ValueError(
+            "A kernel given as a function cannot be exported; use kernel='poly', 'rbf' or 'linear'."
+        )
+    return ExportModel(inputs, classifier.model_)
+
+
+def classifier_and_inputs(model: Any) -> tuple[BaseSDGM, tuple[Input, ...]]:
+    """The fitted classifier inside a model, and the columns that it reads."""
+    inputs: tuple[Input, ...] | None = getattr(model, "inputs", None)
+    outer = model if inputs is None else model.classifier
+    classifier = getattr(outer, "estimator_", outer)
+    if not isinstance(classifier, BaseSDGM):
+        raise TypeError(
+            f"{type(classifier).__name__} is no model of sdgm that could be described or exported; "
+            "use an SDGMClassifier, a KernelSDGMClassifier or one of their relatives."
+        )
+    check_is_fitted(classifier)
+    if inputs is None:
+        names = getattr(outer, "feature_names_in_", getattr(classifier, "feature_names_in_", None))
+        if names is None:
+            names = [f"x{i + 1}" for i in range(classifier.n_features_in_)]
+        inputs = tuple(Number(str(name)) for name in names)
+    return classifier, inputs
