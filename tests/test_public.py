@@ -24,6 +24,7 @@ EXTRAS = {
     "polars",
     "pyarrow",
     "safetensors",
+    "msgspec",
     "typer",
     "click",
     "rich",

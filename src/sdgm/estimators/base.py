@@ -22,6 +22,7 @@ from sdgm.core.initialization import (
     initial_state,
 )
 from sdgm.core.learning import Result, class_shares, uses_blocks
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.scaler import Scaler
 from sdgm.core.options import Options, Preset, Solver, preset_options, with_ridge_prior
 from sdgm.core.rows import Rows
@@ -77,6 +78,7 @@ from sdgm.estimators.sample import Sample
 from sdgm.estimators.settings import OpenSettingsMixin, is_open
 from sdgm.estimators.threads import learning_threads, sharing_threads
 from sdgm.estimators.training import Training
+from sdgm.json_values import json_value
 
 # as in `Options`, where frequencies are learned: they keep more weights than labels do
 FEW_WEIGHTS = 48
@@ -160,6 +162,16 @@ class BaseSDGM(
                 return self._fit_automatically(reference, problem, X, y, sample_weight)
             self._learn(problem, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
             return self
+
+    def publish(self, model: FittedModel, training: Training) -> Self:
+        """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes."""
+        self._options()
+        self.n_features_in_ = len(model.scaler.center)
+        self.model_, self.training_ = model, training
+        components_per_class(self._setting("n_components"), model.classes)
+        if self.predictive == Predictive.AVERAGED:
+            model.require_covariance()
+        return self
 
     def _forget(self) -> None:
         """Begin as if there had been no fit."""
@@ -427,8 +439,9 @@ class BaseSDGM(
 
     def _model_key(self, basis: Any) -> str:
         """Words for what must stay the same to go on from a fit with columns of such a basis."""
+        n_components = json_value(self._setting("n_components"))  # whatever the type of numbers
         return (
-            f"{self._columns_key(basis)}, n_components={self._setting('n_components')!r}, "
+            f"{self._columns_key(basis)}, n_components={n_components!r}, "
             f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
         )
 

@@ -23,6 +23,7 @@ from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import boolean, positive_number
 from sdgm.estimators.prediction import attribute_of
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+from sdgm.json_values import json_value
 
 # settings that are compared before the first of them can be chosen
 FIRST_ROUND = 3
@@ -233,8 +234,8 @@ class KernelSDGMClassifier(BaseSDGM):
         kernel = self._setting("kernel")
         name = getattr(kernel, "__name__", kernel)
         return (
-            f"kernel={name!r} with gamma={basis.gamma}, degree={self.degree!r}, "
-            f"coef0={self.coef0!r}"
+            f"kernel={name!r} with gamma={basis.gamma}, degree={json_value(self.degree)!r}, "
+            f"coef0={json_value(self.coef0)!r}"
         )
 
     def _is_precomputed(self) -> bool:
