@@ -9,7 +9,7 @@ NEEDS = {
     "src/sdgm/export/onnx_graph.py": ("onnx",),
     "src/sdgm/export/onnx_model.py": ("onnx",),
     "src/sdgm/export/onnx_sklearn.py": ("onnx", "skl2onnx"),
-    "src/sdgm/persistence": ("safetensors",),
+    "src/sdgm/persistence": ("safetensors", "msgspec"),
     "src/sdgm/report/page.py": ("jinja2",),
     "src/sdgm/report/notebook.py": ("jinja2",),
     "src/sdgm/dask.py": ("dask", "distributed"),

@@ -24,3 +24,8 @@ def set_mixture_weights(model: Any, pi: Any) -> None:
 def set_covariance(model: Any, covariance: Any) -> None:
     """Give a fitted classifier another covariance of its weights, or none."""
     model.model_ = replace(model.model_, covariance=covariance)
+
+
+def set_history(model: Any, history: list[Any]) -> None:
+    """Give a fitted classifier other records of its iterations."""
+    model.training_ = replace(model.training_, history=history)

@@ -26,6 +26,7 @@ EXTRAS = {
     "safetensors",
     "jinja2",
     "markupsafe",
+    "msgspec",
     "typer",
     "click",
     "rich",

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from sdgm.persistence.container import KEY, packed, read_arrays, read_header
-from sdgm.persistence.errors import Unsound
-from sdgm.persistence.files import read, to_bytes
+from sdgm.persistence.codec import read, to_bytes
+from sdgm.persistence.container import packed, unpacked
+from sdgm.persistence.errors import InvalidModelFile
 from tests.persistence.models import classifier_of, fitted, rows_of
 
+CENTER = "classifier/model/scaler/center"
 NUMBERS: list[Any] = [
     *(0, 1, -1, 2, 3, 7, 255, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, -(2**63), 10**25),
     *(0.0, -0.0, 0.5, 1e-320, 1e70, 1e308, -1e308),
@@ -29,7 +30,7 @@ VALUES: list[Any] = [
     *(None, True, False, "", "x", "nan", "auto", "precomputed", "rbf", "averaged", "paper"),
     *("SDGMClassifier", "TableModel", "__import__('os').system('true')", "../../etc/passwd"),
     *([], [1], [[1, 2], [3]], {}, {"a": 1}, {"float": "nan"}, {"float": "inf"}, {"tuple": [1, 2]}),
-    *({"dict": [[1, 2]]}, {"dict": [[[1], 2]]}, {"array": "center"}, {"array": "w" * 100}),
+    *({"dict": [[1, 2]]}, {"dict": [[[1], 2]]}, {"array": CENTER}, {"array": "w" * 100}),
     *("\u0000", "\ud800", "y" * 5000, [0.5] * 500),
 ]
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-320, 1e-200, 1e70, 1e200, 1e308, -1e308]
@@ -53,11 +54,8 @@ TEXTS = [
 
 
 def taken_apart(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Document and arrays of a sound file."""
-    stream = io.BytesIO(content)
-    header = read_header(stream, len(content))
-    document = {name: value for name, value in header.document.items() if name != "checksum"}
-    return document, read_arrays(stream, header)
+    """Document and arrays of a valid file."""
+    return unpacked(io.BytesIO(content), len(content))
 
 
 def raw(header: Any, payload: bytes, length: int | None = None) -> bytes:
@@ -73,7 +71,7 @@ def split(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 class Mutations:
-    """Endless wrong files made from a sound one."""
+    """Endless wrong files made from a valid one."""
 
     def __init__(self, content: bytes, seed: int) -> None:
         self.content = content
@@ -94,7 +92,7 @@ class Mutations:
         while True:
             try:
                 yield self.random.choice(ways)()
-            except (ValueError, OverflowError, TypeError, UnicodeError, Unsound):
+            except (ValueError, OverflowError, TypeError, UnicodeError, InvalidModelFile):
                 continue  # nothing that could be written
 
     def truncated(self) -> bytes:
@@ -139,12 +137,12 @@ class Mutations:
     def other_text(self) -> bytes:
         """The document spelled in a way that is not JSON, or not ours."""
         header, payload = split(self.content)
-        text = header["__metadata__"][KEY]
+        text = header["__metadata__"]["sdgm"]
         start = self.random.choice([i for i, c in enumerate(text) if c in ":,["]) + 1
         end = start + self.random.randrange(30)
         text = text[:start] + self.random.choice(TEXTS) + text[end:]
         if self.random.random() < 0.5:
-            header["__metadata__"][KEY] = text
+            header["__metadata__"]["sdgm"] = text
             return raw(header, payload)
         return raw(b'{"__metadata__":{"sdgm":"a"},"x":' + text.encode(), payload)
 
@@ -192,7 +190,7 @@ class Mutations:
                 case 0:
                     del arrays[name]
                 case 1:
-                    arrays[self.random.choice(["w", "story/x", "../x", name + "x"])] = array
+                    arrays[self.random.choice(["w", "table/story/x", "../x", name + "x"])] = array
                 case 2:
                     with np.errstate(all="ignore"):
                         arrays[name] = array.astype(self.random.choice(DTYPES))
@@ -241,7 +239,7 @@ def try_files(kind: str, n_files: int, seed: int, seconds: float = 1.0) -> dict[
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         try:
             use(read(io.BytesIO(mutated), len(mutated)))
-        except Unsound as error:
+        except InvalidModelFile as error:
             problem = str(error)
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
@@ -272,7 +270,7 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def main(kind: str, n_files: int, seed: int) -> None:
-    """Try files with no more than 64 MB of memory beyond what a sound file takes."""
+    """Try files with no more than 64 MB of memory beyond what a valid file takes."""
     content = to_bytes(fitted(kind))
     use(read(io.BytesIO(content), len(content)))
     limit_memory(64 << 20)

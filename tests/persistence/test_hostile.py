@@ -15,24 +15,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip("msgspec")
 pytest.importorskip("safetensors")
 pytest.importorskip("resource")
 
 import sdgm.persistence
-from sdgm.persistence.container import KEY, MAX_HEADER, packed
-from sdgm.persistence.errors import Unsound
-from sdgm.persistence.files import read, to_bytes
-from sdgm.persistence.strict_json import MAX_VALUES, canonical, parsed
-from sdgm.persistence.values import decoded, decoded_labels, encoded, encoded_labels
+from sdgm.persistence.codec import read, to_bytes
+from sdgm.persistence.container import (
+    MAX_ARRAYS,
+    MAX_HEADER,
+    MAX_VALUES,
+    canonical,
+    packed,
+    parsed,
+)
+from sdgm.persistence.documents import Labels, checked
+from sdgm.persistence.errors import InvalidModelFile
+from sdgm.persistence.labels import decoded_labels, encoded_labels
+from sdgm.persistence.values import decoded, encoded
 from tests.persistence.models import KINDS, fitted
 from tests.persistence.mutations import raw, split, taken_apart, try_files
 
 ROOT = Path(__file__).parents[2]
+MODEL = "classifier/model"
 Parts = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
 
 
 def problem_with(content: bytes) -> str:
-    with pytest.raises(Unsound) as raised:
+    with pytest.raises(InvalidModelFile) as raised:
         read(io.BytesIO(content), len(content))
     return str(raised.value)
 
@@ -87,8 +97,8 @@ def test_nothing_in_the_package_can_run_what_a_file_says() -> None:
 
 BOMBS = """
 import io
-from sdgm.persistence.errors import Unsound
-from sdgm.persistence.files import read
+from sdgm.persistence.codec import read
+from sdgm.persistence.errors import InvalidModelFile
 from tests.persistence.mutations import limit_memory, raw
 
 texts = [
@@ -109,7 +119,7 @@ for text in texts:
         limit_memory(64 << 20)
         try:
             read(io.BytesIO(content), len(content))
-        except Unsound as error:
+        except InvalidModelFile as error:
             print(error)
 """
 
@@ -122,6 +132,12 @@ def test_headers_full_of_values_take_little_memory() -> None:
     assert done.stdout.count("\n") == 15
 
 
+def test_many_empty_arrays_are_refused(primal: Parts) -> None:
+    document, arrays = primal
+    many = {f"table/story/{i}": np.zeros(0) for i in range(MAX_ARRAYS)}
+    assert "more than 1000 arrays" in problem_with(packed(document, arrays | many))
+
+
 def test_a_header_that_is_too_long_is_not_read() -> None:
     for length in (MAX_HEADER + 1, 2**40, 2**64 - 1):
         content = raw(b"{" + b" " * 100, b"", length)
@@ -131,34 +147,41 @@ def test_a_header_that_is_too_long_is_not_read() -> None:
 def test_many_components_times_many_columns_are_refused(primal: Parts) -> None:
     document, arrays = primal
     K, n = 30_000, 30_000
-    arrays["mixture_weights"] = np.ones(K)
-    arrays["component_class"] = np.repeat([0, 1, 2], K // 3)
-    arrays["columns/candidate"] = np.arange(1, n + 1)
-    for name in ("columns/first", "columns/second"):
-        arrays[name] = np.zeros(n, dtype=np.int64)
-    arrays["weights/column"] = np.arange(1, n + 1)
-    arrays["weights/component"] = np.zeros(n, dtype=np.int64)
-    arrays["weights/w"] = arrays["weights/alpha"] = np.ones(n)
-    del arrays["covariance"]
+    new = {
+        "state/pi": np.ones(K),
+        "state/component_class": np.repeat([0, 1, 2], K // 3),
+        "state/column": np.arange(1, n + 1),
+        "state/component": np.zeros(n, dtype=np.int64),
+        "state/w": np.ones(n),
+        "state/alpha": np.ones(n),
+        # linear terms of many inputs
+        "basis/first": np.arange(n),
+        "basis/second": np.full(n, -1),
+        "scaler/center": np.zeros(n),
+        "scaler/inverse_scale": np.ones(n),
+    }
+    arrays |= {f"{MODEL}/{name}": array for name, array in new.items()}
+    del arrays[f"{MODEL}/covariance"]
+    document["classifier"]["model"]["covariance"] = None
     assert "which is too many" in problem_with(packed(document, arrays))
 
 
 def test_a_long_name_in_many_terms_is_refused() -> None:
     # x1, x1^2 and x1 x2: four times the name
     document, arrays = taken_apart(to_bytes(fitted("ridge")))
-    document["model"]["feature_names"] = ["x" * 3_000_000, "b"]
+    document["classifier"]["feature_names"] = ["x" * 3_000_000, "b"]
     assert "names of inputs so long" in problem_with(packed(document, arrays))
 
 
 def test_a_long_column_name_with_many_levels_is_refused(table: Parts) -> None:
     document, arrays = table
-    document["model"]["inputs"][1]["category"] = "x" * 1_000_000
+    document["table"]["inputs"][1]["name"] = "x" * 1_000_000
     assert "columns are not what its classifier takes" in problem_with(packed(document, arrays))
 
 
 def test_wide_labels_beside_many_come_back_as_objects() -> None:
     labels = ["x" * 1_000_000, *map(str, range(1000))]
-    array = decoded_labels({"dtype": "U1000", "values": labels}, "the labels")
+    array = decoded_labels(Labels("U1000", labels), "the labels")
     assert array.dtype == object
 
 
@@ -168,85 +191,104 @@ def test_wide_labels_beside_many_come_back_as_objects() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("weights/w", np.nan),
-        ("weights/alpha", -1.0),
-        ("weights/component", 99),
-        ("weights/component", -1),
-        ("weights/column", 99),
-        ("columns/first", 4),
-        ("columns/first", -3),
-        ("columns/second", -2),
-        ("columns/candidate", 0),
-        ("columns/candidate", 99),
-        ("mixture_weights", 0.0),
-        ("mixture_weights", np.inf),
-        ("component_class", 3),
-        ("component_class", -1),
-        ("inverse_scale", -1.0),
-        ("center", np.inf),
+        ("state/w", np.nan),
+        ("state/alpha", -1.0),
+        ("state/component", 99),
+        ("state/component", -1),
+        ("state/column", 99),
+        ("state/column", -1),
+        ("basis/first", 4),
+        ("basis/first", -3),
+        ("basis/first", -1),
+        ("basis/second", -2),
+        ("basis/second", 99),
+        ("state/pi", 0.0),
+        ("state/pi", np.inf),
+        ("state/component_class", 3),
+        ("state/component_class", -1),
+        ("scaler/inverse_scale", -1.0),
+        ("scaler/center", np.inf),
         ("covariance", np.nan),
-        ("history/n_weights", -1),
+        ("../training/history/n_weights", -1),
     ],
 )
 def test_a_value_out_of_range_is_refused(name: str, value: float, primal: Parts) -> None:
     document, arrays = primal
-    arrays[name].flat[0] = value
-    assert problem_with(packed(document, arrays)).startswith("is not sound")
+    arrays[f"{MODEL}/{name}".replace("model/../", "")].flat[0] = value
+    assert problem_with(packed(document, arrays)).startswith("is invalid")
 
 
 def test_components_must_be_in_the_order_of_classes_and_leave_none_out(primal: Parts) -> None:
     document, arrays = primal
-    arrays["component_class"][:] = arrays["component_class"][::-1]
+    component_class = arrays[f"{MODEL}/state/component_class"]
+    component_class[:] = component_class[::-1].copy()
     assert "order of its classes" in problem_with(packed(document, arrays))
-    arrays["component_class"][:] = 0
+    component_class[:] = 0
     assert "order of its classes" in problem_with(packed(document, arrays))
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("where", "value", "problem"),
     [
-        ({"kind": "os.system"}, "is no classifier of sdgm"),
-        ({"kind": "SDGMClassifier"}, "not the parameters of SDGMClassifier"),
-        ({"reach": 0.0}, "'reach'"),
-        ({"reach": {"float": "nan"}}, "'reach'"),
-        ({"classes": {"dtype": "int64", "values": [1, 0]}}, "different labels in order"),
-        ({"classes": {"dtype": "int64", "values": [0, 2**63]}}, "not of type 'int64'"),
-        ({"classes": {"dtype": "int64", "values": [0, True]}}, "not of type 'int64'"),
-        ({"classes": {"dtype": "O", "values": [0, 1]}}, "not of type 'O'"),
-        ({"classes": {"dtype": "object", "values": [0, "a"]}}, "different labels in order"),
-        ({"classes": {"dtype": "int64", "values": [0]}}, "array 'component_class' holds 1"),
-        ({"feature_names": ["a"]}, "1 names of features"),
-        ({"feature_names": "ab"}, "'feature_names'"),
-        ({"stop_reason": "bored"}, "'stop_reason'"),
-        ({"extra": 1}, "'extra'"),
-        ({"converged": 1}, "'converged'"),
-        ({"columns": {"form": "precomputed"}}, "array 'relevance_vectors'"),
+        ("kind", "os.system", "invalid enum value 'os.system' at file.classifier.kind"),
+        ("kind", "SDGMClassifier", "its parameters do not match SDGMClassifier"),
+        ("model/scaler/reach", 0.0, "expected float > 0.0 at file.classifier.model.scaler.reach"),
+        ("model/scaler/reach", {"float": "nan"}, "model.scaler.reach"),
+        ("model/scaler/reach", {"float": "inf"}, "model.scaler.reach"),
+        ("model/classes", {"dtype": "int64", "values": [1, 0]}, "different labels in order"),
+        ("model/classes", {"dtype": "int64", "values": [0, 2**63]}, "not of type 'int64'"),
+        ("model/classes", {"dtype": "int8", "values": [0, 200]}, "not of type 'int8'"),
+        ("model/classes", {"dtype": "int64", "values": [0, True]}, "not of type 'int64'"),
+        ("model/classes", {"dtype": "float32", "values": [0.0, 1e300]}, "not of type 'float32'"),
+        ("model/classes", {"dtype": "O", "values": [0, 1]}, "at file.classifier.model.classes.dty"),
+        ("model/classes", {"dtype": "object", "values": [0, "a"]}, "different labels in order"),
+        ("model/classes", {"dtype": "int64", "values": [0]}, "array 'component_class' holds 1"),
+        ("feature_names", ["a"], "1 names of features"),
+        ("feature_names", "ab", "got str at file.classifier.feature_names"),
+        ("training/stop_reason", "bored", "at file.classifier.training.stop_reason"),
+        ("extra", 1, "unknown field extra at file.classifier"),
+        ("model/extra", 1, "unknown field extra at file.classifier.model"),
+        ("training/converged", 1, "got int at file.classifier.training.converged"),
+        ("training/n_initial_weights", -1, "expected int >= 0 at file.classifier.training.n_ini"),
+        ("model/basis/form", "precomputed", "file.classifier.model.basis"),
+        ("model/basis/form", "pickled", "invalid value 'pickled' at file.classifier.model.basis"),
     ],
 )
 def test_a_wrong_entry_of_the_document_is_refused(
-    change: dict[str, Any], problem: str, dual: Parts
+    where: str, value: Any, problem: str, dual: Parts
 ) -> None:
     document, arrays = dual
-    document["model"].update(change)
+    *way, last = where.split("/")
+    node = document["classifier"]
+    for step in way:
+        node = node[step]
+    node[last] = value
     assert problem in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize("name", ["classifier", "versions", "table", "record", "format"])
+def test_a_missing_entry_of_the_document_is_refused(name: str, dual: Parts) -> None:
+    document, arrays = dual
+    del document[name]
+    assert problem_with(packed(document, arrays)).startswith("is ")
 
 
 @pytest.mark.parametrize(
     "kernel",
     [
-        {"name": "sigmoid", "values": {}},
-        {"name": "rbf", "values": {"gamma": -1.0}},
-        {"name": "rbf", "values": {"gamma": "1"}},
-        {"name": "rbf", "values": {"gamma": {"float": "nan"}}},
-        {"name": "poly", "values": {"degree": 0, "gamma": 1.0, "coef0": 1.0}},
-        {"name": "poly", "values": {"degree": 2.5, "gamma": 1.0, "coef0": 1.0}},
-        {"name": "linear", "values": {"gamma": 1.0}},
+        {"kernel": "sigmoid", "values": {}},
+        {"kernel": "rbf", "values": {"gamma": -1.0}},
+        {"kernel": "rbf", "values": {"gamma": "1"}},
+        {"kernel": "rbf", "values": {"gamma": {"float": "nan"}}},
+        {"kernel": "poly", "values": {"degree": 0, "gamma": 1.0, "coef0": 1.0}},
+        {"kernel": "poly", "values": {"degree": 2.5, "gamma": 1.0, "coef0": 1.0}},
+        {"kernel": "linear", "values": {"gamma": 1.0}},
     ],
 )
 def test_a_kernel_that_is_none_is_refused(kernel: dict[str, Any], dual: Parts) -> None:
     document, arrays = dual
-    document["model"]["columns"]["kernel"] = kernel
-    assert "kernel" in problem_with(packed(document, arrays))
+    document["classifier"]["model"]["basis"].update(kernel)
+    assert re.search("kernel|basis.values", problem_with(packed(document, arrays)))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +299,7 @@ def test_a_parameter_that_the_estimator_refuses_is_refused(
     name: str, value: Any, dual: Parts
 ) -> None:
     document, arrays = dual
-    document["model"]["parameters"][name] = value
+    document["classifier"]["parameters"][name] = value
     assert name in problem_with(packed(document, arrays))
 
 
@@ -267,8 +309,8 @@ def test_a_parameter_that_the_estimator_refuses_is_refused(
         {"fill": None},
         {"fill": {"float": "inf"}},
         {"indicator": False},
-        {"number": "other"},
-        {"number": 3},
+        {"name": "other"},
+        {"name": 3},
         {"extra": 1},
     ],
 )
@@ -276,23 +318,26 @@ def test_a_column_that_does_not_fit_the_classifier_is_refused(
     change: dict[str, Any], table: Parts
 ) -> None:
     document, arrays = table
-    document["model"]["inputs"][0].update(change)
-    assert problem_with(packed(document, arrays)).startswith("is not sound")
+    document["table"]["inputs"][0].update(change)
+    assert problem_with(packed(document, arrays)).startswith("is invalid")
 
 
 def test_an_array_more_or_less_is_refused(primal: Parts) -> None:
     document, arrays = primal
     with_more = {**arrays, "other": np.zeros(1)}
     assert "array 'other' that no such model has" in problem_with(packed(document, with_more))
-    del arrays["center"]
-    assert "array 'center' is missing" in problem_with(packed(document, arrays))
+    del arrays[f"{MODEL}/scaler/center"]
+    assert "array 'classifier/model/scaler/center' is missing" in problem_with(
+        packed(document, arrays)
+    )
 
 
 def test_arrays_that_overlap_or_lie_outside_are_refused() -> None:
     header, payload = split(to_bytes(fitted("diag")))
-    header["center"]["data_offsets"] = header["inverse_scale"]["data_offsets"]
-    assert "overlap" in problem_with(raw(header, payload))
-    header["center"] = {"dtype": "F64", "shape": [2**61], "data_offsets": [0, 2**64]}
+    center, other = f"{MODEL}/scaler/center", f"{MODEL}/scaler/inverse_scale"
+    header[center]["data_offsets"] = header[other]["data_offsets"]
+    assert "invalid offset for tensor" in problem_with(raw(header, payload))
+    header[center] = {"dtype": "F64", "shape": [2**61], "data_offsets": [0, 2**64]}
     assert problem_with(raw(header, payload)).startswith("is ")
 
 
@@ -304,13 +349,13 @@ def test_arrays_that_overlap_or_lie_outside_are_refused() -> None:
     ["NaN", "[Infinity]", "-Infinity", "1e999", "[" * 100_000, "1" * 30, '{"a":1,"a":1}', "[1", ""],
 )
 def test_json_that_says_too_much_is_refused(text: str) -> None:
-    with pytest.raises(Unsound):
+    with pytest.raises(InvalidModelFile):
         parsed(text)
 
 
 def test_a_document_spelled_differently_is_refused() -> None:
     header, payload = split(to_bytes(fitted("diag")))
-    header["__metadata__"][KEY] = header["__metadata__"][KEY].replace(",", ", ", 1)
+    header["__metadata__"]["sdgm"] = header["__metadata__"]["sdgm"].replace(",", ", ", 1)
     assert "not as sdgm writes it" in problem_with(raw(header, payload))
     assert len(f"[{'1,' * MAX_VALUES}1]") < MAX_HEADER
 
@@ -328,8 +373,8 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_value_comes_back_from_json(value: Any) -> None:
-    text = canonical(encoded(value, "it"))
-    assert repr(decoded(parsed(text))) == repr(value)
+    text = canonical(encoded(value, "it", {}))
+    assert repr(decoded(parsed(text), {})) == repr(value)
 
 
 @given(
@@ -340,6 +385,7 @@ def test_any_value_comes_back_from_json(value: Any) -> None:
 )
 def test_any_labels_come_back_from_json(values: list[Any]) -> None:
     for labels in (np.array(values), np.array([*values, None], dtype=object)[:-1]):
-        again = decoded_labels(parsed(canonical(encoded_labels(labels))), "the labels")
+        document = parsed(canonical(encoded(encoded_labels(labels), "labels", {})))
+        again = decoded_labels(checked(document, Labels, "labels"), "the labels")
         assert again.dtype == labels.dtype
         assert again.tobytes() == labels.tobytes() or again.tolist() == labels.tolist()

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("polars")
+pytest.importorskip("msgspec")
 pytest.importorskip("safetensors")
 
 import polars as pl
@@ -22,10 +23,10 @@ import polars as pl
 from sdgm.description import describe
 from sdgm.export import to_json
 from sdgm.persistence import save
+from sdgm.persistence.codec import to_bytes
 from sdgm.persistence.container import packed
-from sdgm.persistence.errors import Unsound
-from sdgm.persistence.files import to_bytes
-from sdgm.persistence.record import check_record
+from sdgm.persistence.errors import InvalidModelFile
+from sdgm.persistence.provenance import check_record
 from sdgm.report import report_html
 from sdgm.tables import fit_table, predict_table
 from sdgm.tables.model import TableModel
@@ -72,18 +73,18 @@ def changed(form: str, change: Change) -> TableModel:
 
 
 def problem_with(model: TableModel) -> str:
-    with pytest.raises(Unsound) as raised:
+    with pytest.raises(InvalidModelFile) as raised:
         check_record(model)
     return str(raised.value)
 
 
 @pytest.mark.parametrize("form", ["primal", "dual"])
-def test_records_of_fitted_models_are_sound(form: str, tmp_path: Path) -> None:
+def test_records_of_fitted_models_are_valid(form: str, tmp_path: Path) -> None:
     check_record(learned(form))
     told(learned(form), tmp_path)
 
 
-def test_an_empty_record_and_unknown_entries_are_sound(tmp_path: Path) -> None:
+def test_an_empty_record_and_unknown_entries_are_valid(tmp_path: Path) -> None:
     for record in ({}, {"mine": [{"any": None}]}, {"source": {"mine": 1}, "held_out": {}}):
         model = replace(learned("dual"), record=record)
         check_record(model)
@@ -100,24 +101,24 @@ def test_null_is_what_is_not_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("held_out/confusion/0/0", "x", "held_out.confusion[0][0]' of its record is 'x'"),
-        ("held_out/confusion", [[1]], "held_out.confusion' of its record is [[1]], which is not a"),
-        ("source/columns", 5, "source.columns' of its record is 5, which is not a list"),
-        ("source/columns/0", {}, "its record has no source.columns[0].name"),
-        ("form", ["<b>"], "form' of its record is ['<b>'], which is not text"),
-        ("held_out/reliability/0/count", None, "count' of its record is None"),
-        ("held_out/reliability/0/count", 0, "count' of its record is 0, which is not a positive"),
-        ("baselines", 7, "baselines' of its record is 7, which is not a list"),
-        ("versions", 3, "versions' of its record is 3, which is not an object"),
-        ("held_out/rows", "many", "held_out.rows' of its record is 'many'"),
-        ("held_out/error", None, "held_out.error' of its record is None"),
-        ("held_out/surprising/0/values", None, "surprising[0].values' of its record is None"),
-        ("held_out/surprising/0/values/x", [1], "surprising[0].values.x' of its record is [1]"),
-        ("chosen", "x", "chosen' of its record is 'x', which is not an object"),
-        ("history/n_weights/0", None, "history.n_weights[0]' of its record is None"),
-        ("relevance_rows", [1], "relevance_rows' of its record is [1], which is not a list of"),
-        ("relevance_rows/0", 0, "relevance_rows[0]' of its record is 0, which is not a positive"),
-        ("source/class_counts/0", ["a"], "source.class_counts[0]' of its record is ['a']"),
+        ("held_out/confusion/0/0", "x", "expected int, got str at record.held_out.confusion[0][0]"),
+        ("held_out/confusion", [[1]], "record.held_out.confusion is not a table of 2 classes"),
+        ("source/columns", 5, "expected array | null, got int at record.source.columns"),
+        ("source/columns/0", {}, "missing required field name at record.source.columns[0]"),
+        ("form", ["<b>"], "expected str, got array at record.form"),
+        ("held_out/reliability/0/count", None, "expected int, got null at record.held_out.reliab"),
+        ("held_out/reliability/0/count", 0, "expected int >= 1 at record.held_out.reliability[0]"),
+        ("baselines", 7, "expected array | null, got int at record.baselines"),
+        ("versions", 3, "expected object | null, got int at record.versions"),
+        ("held_out/rows", "many", "expected int, got str at record.held_out.rows"),
+        ("held_out/error", None, "expected float, got null at record.held_out.error"),
+        ("held_out/surprising/0/values", None, "at record.held_out.surprising[0].values"),
+        ("held_out/surprising/0/values/x", [1], "at record.held_out.surprising[0].values[...]"),
+        ("chosen", "x", "expected object | null, got str at record.chosen"),
+        ("history/n_weights/0", None, "expected int, got null at record.history.n_weights[0]"),
+        ("relevance_rows", [1], "record.relevance_rows is not a list of"),
+        ("relevance_rows/0", 0, "expected int >= 1 at record.relevance_rows[0]"),
+        ("source/class_counts/0", ["a"], "at record.source.class_counts[0]"),
     ],
 )
 def test_odd_records_are_refused_in_one_sentence(path: str, value: Any, said: str) -> None:
@@ -133,13 +134,13 @@ def test_odd_records_are_refused_in_one_sentence(path: str, value: Any, said: st
 
 @pytest.mark.parametrize("n_records", [60, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", ["primal", "dual"])
-def test_whatever_a_sound_record_says_can_be_told(
+def test_whatever_a_valid_record_says_can_be_told(
     form: str, n_records: int, tmp_path: Path
 ) -> None:
     chance = random.Random(n_records)
     # the classifier knows its history as well; without it, the record's is told
     classifier = copy.copy(learned(form).classifier)
-    classifier.history_ = []
+    classifier.training_ = replace(classifier.training_, history=[])
     n_told = 0
     for _ in range(n_records):
         record = copy.deepcopy(learned(form).record)
@@ -149,7 +150,7 @@ def test_whatever_a_sound_record_says_can_be_told(
         problem = ""
         try:
             check_record(model)
-        except Unsound as error:
+        except InvalidModelFile as error:
             problem = str(error)
         assert not problem or (problem.isprintable() and len(problem) < 300)
         if not problem:
@@ -160,7 +161,7 @@ def test_whatever_a_sound_record_says_can_be_told(
 
 def test_a_model_with_an_odd_record_is_not_saved(tmp_path: Path) -> None:
     model = changed("dual", lambda record: record.update(baselines=7))
-    with pytest.raises(ValueError, match=r"cannot be saved: its file .* 'baselines' of its record"):
+    with pytest.raises(ValueError, match=r"cannot be saved: its file .* at record.baselines"):
         save(model, tmp_path / "odd.sdgm")
 
 
@@ -170,7 +171,7 @@ def test_every_command_refuses_a_file_with_an_odd_record(command: str, tmp_path:
     from sdgm.cli.app import app
 
     document, arrays = taken_apart(to_bytes(learned("dual")))
-    document["model"]["record"]["source"]["columns"][0] = {}
+    document["record"]["source"]["columns"][0] = {}
     path = tmp_path / "odd.sdgm"
     path.write_bytes(packed(document, arrays))
     (tmp_path / "rows.csv").write_text("x,z,kind,y\n1,0,red,a\n")
@@ -180,5 +181,7 @@ def test_every_command_refuses_a_file_with_an_odd_record(command: str, tmp_path:
     done = testing.CliRunner().invoke(app, [command, str(path), *more.get(command, rows), *output])
     assert done.exit_code == 1
     said = " ".join(done.output.split())
-    assert said.endswith("odd.sdgm is not sound: its record has no source.columns[0].name.")
+    assert said.endswith(
+        "odd.sdgm is invalid: object missing required field name at record.source.columns[0]."
+    )
     assert sorted(each.name for each in tmp_path.iterdir()) == ["odd.sdgm", "rows.csv"]

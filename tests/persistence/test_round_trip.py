@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+pytest.importorskip("msgspec")
 pytest.importorskip("safetensors")
 
 from sdgm import (
@@ -26,7 +27,7 @@ from sdgm import (
     load,
     save,
 )
-from sdgm.persistence.sameness import first_difference
+from tests.persistence.comparison import first_difference
 from tests.persistence.models import KINDS, classifier_of, fitted, moons, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -276,7 +277,7 @@ def test_what_is_not_fitted_or_not_ours_is_refused(tmp_path: Path) -> None:
 def test_a_model_changed_by_hand_is_refused(tmp_path: Path) -> None:
     X, y = moons()
     model = SDGMClassifier(1).fit(X, y)
-    model.coef_ = model.coef_ + 1.0
+    model.coef_[:] += 1.0
     refused(model, tmp_path, "coef_ is not what a fit leaves behind")
     model = SDGMClassifier(1).fit(X, y)
     model.model_.scaler.center[0] = np.nan

@@ -15,6 +15,7 @@ from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.report import report_html, write_report
 from sdgm.report.templates import asset, digest, environment
 from sdgm.tables import evaluate_classifier
+from tests.fitted import set_history
 from tests.report.models import (
     HOSTILE_CLASS,
     HOSTILE_COLUMN,
@@ -142,7 +143,7 @@ def test_sections_are_numbered_in_order_and_linked(ripley):
 def test_sections_without_content_are_left_out():
     X, y = np.array([[0.0], [0.1], [1.0], [1.1]] * 5), np.array([0, 0, 1, 1] * 5)
     model = SDGMClassifier(1).fit(X, y)
-    model.history_ = []
+    set_history(model, [])
     keys = {a["id"] for t, a in Page(report_html(model)).elements if t == "section"}
     assert keys == {"learned", "sparsity", "try", "made"}
 
@@ -225,7 +226,7 @@ def test_no_colour_is_called_dark_since_the_page_may_be(html):
 def test_a_film_without_curves_is_left_out():
     model, _ = hostile_table()
     classifier = copy(model.classifier)
-    classifier.history_ = []
+    set_history(classifier, [])
     assert Page(report_html(replace(model, classifier=classifier))).data["film"] is None
 
 

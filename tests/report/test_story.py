@@ -11,7 +11,7 @@ from sdgm.report.arrays import ARRAYS, is_consistent
 from sdgm.report.states import (
     candidate_basis,
     component_identities,
-    state_classifier,
+    state_model,
     survivors_in_order,
 )
 from sdgm.report.story import MAX_ROWS, film, film_iterations
@@ -42,8 +42,8 @@ def story(fitted):
 
 def test_the_last_frame_is_the_classifier(fitted, story):
     basis = candidate_basis(fitted, X_RIPLEY, Y_RIPLEY)
-    last = state_classifier(fitted.history_[-1].state, basis, fitted)
-    P = last.predict_proba(X_RIPLEY)
+    last = state_model(fitted.history_[-1].state, basis, fitted)
+    P = np.exp(last.log_proba(X_RIPLEY))
     np.testing.assert_allclose(P, fitted.predict_proba(X_RIPLEY), rtol=0, atol=1e-12)
     predicted = fitted.classes_[story["rows/class"][-1]]
     assert np.array_equal(predicted, fitted.predict(X_RIPLEY))

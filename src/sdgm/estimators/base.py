@@ -16,6 +16,7 @@ from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.journal import fingerprint, kept_checkpoint
 from sdgm.estimators.large import RowReader, all_in_memory, name_inputs
 from sdgm.estimators.many_rows import fit_many_rows, has_many_rows, table_of
+from sdgm.estimators.parameters import Predictive, components_per_class
 from sdgm.estimators.plan import form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import prepared
@@ -114,6 +115,22 @@ class BaseSDGM(
             self._publish(fit)
             run.task.end()
             return self
+
+    def publish(self, model: FittedModel, training: Training) -> Self:
+        """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
+
+        Parameters
+        ----------
+        model : FittedModel
+        training : Training
+        """
+        plan = plan_of(self, chosen=training.chosen)
+        components_per_class(plan.settings["n_components"], model.classes)
+        if self.predictive == Predictive.AVERAGED:
+            model.require_covariance()
+        self.n_features_in_ = len(model.scaler.center)
+        self.model_, self.training_ = model, training
+        return self
 
     def _previous_fit(self) -> tuple[FittedModel, Training] | None:
         """What this fit goes on from, if it does."""

@@ -23,6 +23,7 @@ from sdgm.estimators.memory import require_memory
 from sdgm.estimators.open_settings import OpenSettings
 from sdgm.estimators.parameters import positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+from sdgm.json_values import json_value
 
 PRECOMPUTED = "precomputed"
 # settings that are compared before the first of them can be chosen
@@ -162,8 +163,8 @@ class KernelForm:
         assert isinstance(basis, KernelBasis | PrecomputedBasis)
         name = getattr(self.kernel, "__name__", self.kernel)
         return (
-            f"kernel={name!r} with gamma={basis.gamma}, degree={self.degree!r}, "
-            f"coef0={self.coef0!r}"
+            f"kernel={name!r} with gamma={basis.gamma}, degree={json_value(self.degree)!r}, "
+            f"coef0={json_value(self.coef0)!r}"
         )
 
     def candidate_basis(self, n_inputs: int) -> None:

@@ -35,6 +35,7 @@ from sdgm.estimators.parameters import (
 )
 from sdgm.estimators.quadratic_form import QuadraticForm
 from sdgm.estimators.training import Training
+from sdgm.json_values import json_value
 
 # seeds are drawn below this
 LARGEST_SEED = 2**31 - 1
@@ -96,8 +97,9 @@ class Plan:
 
     def key(self, basis: Basis) -> str:
         """Words for what must stay the same to go on from a fit with these columns."""
+        n_components = json_value(self.settings["n_components"])  # whatever the type of numbers
         return (
-            f"{self.form.key(basis)}, n_components={self.settings['n_components']!r}, "
+            f"{self.form.key(basis)}, n_components={n_components!r}, "
             f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
         )
 

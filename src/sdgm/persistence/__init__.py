@@ -1,8 +1,8 @@
 """Model files: `save` and `load`, arrays and JSON in one file, nothing that is executed.
 
-model <-> models.py, classifiers.py  a document (JSON) and named arrays, checked by schema.py
-      <-> container.py               bytes: safetensors, the document in its header, a checksum
-      <-> files.py                   a file: read within bounds, written all at once or not at all
+model <-> codec.py and one file per kind of model  a document of typed records, and named arrays
+      <-> container.py                             bytes: safetensors, document and checksum
+      <-> files.py                                 a file: read within bounds, written whole or not
 """
 
 from sdgm.persistence.errors import ModelFileError

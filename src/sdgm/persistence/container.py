@@ -1,205 +1,160 @@
 """A document and named arrays as one safetensors file.
 
-The document is canonical JSON under the one key "sdgm" of the metadata. With the arrays it is under
-a checksum, which finds damage, not malice: all that a file says is checked against a schema too.
+The document is canonical JSON under the key "sdgm" of the metadata. A checksum of it and of the
+arrays, itself the array "sha256", finds damage, not malice: all that a file says is checked as
+well. The safetensors library checks that the arrays lie one behind the other and fill the file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
+import safetensors.numpy
 
-from sdgm.persistence.errors import Unsound
-from sdgm.persistence.strict_json import canonical, parsed
-
-Array = np.ndarray[Any, Any]
+from sdgm.persistence.arrays import Array
+from sdgm.persistence.errors import InvalidModelFile
 
 # raised when files can no longer be read by the library as it was
 FORMAT = 1
-KEY = "sdgm"
+CHECKSUM = "sha256"
 # bytes in front of the header that say how long it is
 PREFIX = 8
 MAX_HEADER = 8 << 20
 MAX_FILE = 1 << 30
-# read at once when the checksum is computed
-PIECE = 1 << 20
-# names of types in safetensors
-TYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "I8": np.dtype("i1"),
-    "U64": np.dtype("<u8"),
-    "U32": np.dtype("<u4"),
-    "U16": np.dtype("<u2"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+# arrays in one file; a header could name a hundred thousand that are empty
+MAX_ARRAYS = 1000
+# values in one document: each takes up to about 70 bytes, against 3 in the text
+MAX_VALUES = 500_000
+# digits of the largest unsigned 64-bit number
+MAX_DIGITS = 20
 REMEDY = "make one with sdgm fit, or sdgm.save"
 DAMAGED = "is damaged: {}; copy it once more from where it came, or save the model again"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Where an array is, in bytes after the header, and what it is."""
+class Metadata(msgspec.Struct, forbid_unknown_fields=True):
+    """Texts in the header of a file: the document, and no other, since they have no order."""
 
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    begin: int
-    end: int
+    sdgm: str
 
 
-@dataclass(frozen=True)
-class Header:
-    """What a file says of itself."""
+class Header(msgspec.Struct):
+    """The header of a file; its other entries are for safetensors."""
 
-    document: dict[str, Any]
-    entries: dict[str, Entry]
-    n_bytes: int  # in front of the arrays
+    metadata: Metadata = msgspec.field(name="__metadata__")
 
 
-def safetensors() -> Any:
-    """The package, or a sentence on how to get it."""
+# --- the document as JSON ---
+
+
+def canonical(document: Any) -> str:
+    r"""The one text of a document: sorted keys, no spaces, ASCII only.
+
+    Not msgspec's, which refuses the lone surrogates that names of columns may contain.
+
+    Examples
+    --------
+    >>> canonical({"b": 0.1, "a": [None, True, "ä"]})
+    '{"a":[null,true,"\\u00e4"],"b":0.1}'
+    """
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def parsed(text: str) -> Any:
+    """The document of a canonical text: no key twice, all numbers finite and of 64 bits or so.
+
+    Examples
+    --------
+    >>> parsed('{"a":[1,2.5]}')
+    {'a': [1, 2.5]}
+    """
+    # no fewer than the values: commas and brackets inside strings count too
+    if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
+        raise InvalidModelFile(f"is invalid: its header has more than {MAX_VALUES} values")
     try:
-        import safetensors.numpy
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'model files need safetensors, which is not installed: pip install "sdgm[io]"',
-            name=error.name,
-        ) from error
-    return safetensors
+        document = json.loads(text, parse_int=lambda digits: int(digits[:MAX_DIGITS]))
+        is_canonical = canonical(document) == text
+    except (ValueError, RecursionError) as error:
+        raise InvalidModelFile(DAMAGED.format("its description is not valid JSON")) from error
+    if not is_canonical:
+        raise InvalidModelFile(DAMAGED.format("its description is not as sdgm writes it"))
+    return document
+
+
+# --- files ---
 
 
 def packed(document: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """The bytes of a file; the same for the same contents."""
-    # as they lie in the file
-    plain = {
-        name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-        for name, array in arrays.items()
-    }
-    checksum = hashlib.sha256(canonical(document).encode())
-    for name in sorted(plain):
-        checksum.update(_title(name, plain[name].dtype, plain[name].shape))
-        checksum.update(plain[name].tobytes())
-    text = canonical({**document, "checksum": checksum.hexdigest()})
-    return bytes(safetensors().numpy.save(plain, metadata={KEY: text}))
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    text = canonical(document)
+    contiguous[CHECKSUM] = np.frombuffer(checksum(text, contiguous), dtype=np.uint8)
+    return safetensors.numpy.save(contiguous, metadata={"sdgm": text})
 
 
-def _title(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """What stands for an array in the checksum, in front of its numbers."""
-    return f"\n{name} {dtype.name} {list(shape)}\n".encode()
+def checksum(text: str, arrays: Mapping[str, Array]) -> bytes:
+    """SHA-256 of a document and of the names, types, shapes and values of arrays."""
+    digest = hashlib.sha256(text.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\n{name} {array.dtype.name} {list(array.shape)}\n".encode())
+        digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+    return digest.digest()
 
 
-def read_header(stream: BinaryIO, size: int) -> Header:
-    """The header of a file of so many bytes, with everything in it accounted for."""
-    if size == 0:
-        raise Unsound("is empty")
-    if size > MAX_FILE:
-        raise Unsound(f"has {size} bytes, and model files have {MAX_FILE} at most")
-    length = int.from_bytes(stream.read(PREFIX), "little")
-    if size < PREFIX or length < 2 or stream.read(1) != b"{":
-        raise Unsound(f"is not a model file of sdgm; {REMEDY}")
-    if length > min(MAX_HEADER, size - PREFIX):
-        raise Unsound(DAMAGED.format("its header is longer than it can be"))
-    try:
-        raw = parsed("{" + stream.read(length - 1).decode("ascii"))
-    except UnicodeDecodeError:
-        raise Unsound(DAMAGED.format("its header is not plain text")) from None
-    metadata = raw.pop("__metadata__", None)
-    if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
-        raise Unsound(f"holds arrays of something else, no model of sdgm; {REMEDY}")
-    document = parsed(metadata[KEY])
-    _check_format(document)
-    if canonical(document) != metadata[KEY] or len(metadata) > 1:
-        raise Unsound(DAMAGED.format("its description is not as sdgm writes it"))
-    entries = {name: _entry(name, value) for name, value in raw.items()}
-    _check_extents(entries, size - PREFIX - length)
-    return Header(document, entries, PREFIX + length)
-
-
-def _check_format(document: Any) -> None:
-    version = document.get("format") if isinstance(document, dict) else None
-    if type(version) is not int or version < 1:
-        raise Unsound(DAMAGED.format("it has no format version"))
-    if version > FORMAT:
-        raise Unsound(
-            f"was written by a newer format {version}; this sdgm reads {FORMAT}; update sdgm"
-        )
-
-
-def _entry(name: str, value: Any) -> Entry:
-    """An array as the header describes it."""
-    if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data_offsets"}:
-        raise Unsound(DAMAGED.format(f"array {name!r:.60} has no type, shape and place"))
-    dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in TYPES:
-        raise Unsound(f"is not sound: array {name!r:.60} has type {dtype!r:.20}")
-    for numbers in (shape, offsets):
-        if not isinstance(numbers, list) or any(type(n) is not int or n < 0 for n in numbers):
-            raise Unsound(DAMAGED.format(f"array {name!r:.60} has no shape and place"))
-    if len(offsets) != 2 or len(shape) > 8:
-        raise Unsound(DAMAGED.format(f"array {name!r:.60} has no shape and place"))
-    if math.prod(shape) * TYPES[dtype].itemsize != offsets[1] - offsets[0]:
-        raise Unsound(DAMAGED.format(f"array {name!r:.60} has a shape that is not its size"))
-    return Entry(TYPES[dtype], tuple(shape), *offsets)
-
-
-def _check_extents(entries: Mapping[str, Entry], n_bytes: int) -> None:
-    """Whether the arrays lie one behind the other and fill the rest of the file."""
-    end = 0
-    for begin, entry_end in sorted((entry.begin, entry.end) for entry in entries.values()):
-        if begin != end:
-            raise Unsound(DAMAGED.format("its arrays overlap or leave gaps"))
-        end = entry_end
-    if end != n_bytes:
-        missing = "cut short" if end > n_bytes else "longer than it says"
-        raise Unsound(DAMAGED.format(f"it is {missing}"))
-
-
-def check_checksum(stream: BinaryIO, header: Header) -> None:
-    """Whether all bytes are as they were written; reads them piece by piece."""
-    document = dict(header.document)
-    expected = document.pop("checksum", None)
-    checksum = hashlib.sha256(canonical(document).encode())
-    for name in sorted(header.entries):
-        entry = header.entries[name]
-        checksum.update(_title(name, entry.dtype, entry.shape))
-        stream.seek(header.n_bytes + entry.begin)
-        remaining = entry.end - entry.begin
-        while remaining:
-            piece = stream.read(min(PIECE, remaining))
-            if not piece:
-                raise Unsound(DAMAGED.format("it is cut short"))
-            checksum.update(piece)
-            remaining -= len(piece)
-    if checksum.hexdigest() != expected:
-        raise Unsound(DAMAGED.format("its checksum does not match"))
-
-
-def read_arrays(stream: BinaryIO, header: Header) -> dict[str, Array]:
-    """The arrays of a file whose header was checked."""
-    package = safetensors()
+def unpacked(stream: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:
+    """Document and arrays of a file of so many bytes, if the checksum agrees."""
+    text = read_text(stream, size)
+    document = parsed(text)
+    check_format(document)
     stream.seek(0)
     try:
-        tensors = dict(package.deserialize(stream.read(MAX_FILE)))
-    except package.SafetensorError as error:
-        raise Unsound(DAMAGED.format("its arrays cannot be read")) from error
-    arrays = {}
-    for name, entry in header.entries.items():
-        tensor = tensors.get(name)
-        if tensor is None or tuple(tensor["shape"]) != entry.shape:
-            raise Unsound(DAMAGED.format(f"array {name!r:.60} is not as it says"))
-        data = tensor["data"]
-        if entry.dtype == bool and max(data, default=0) > 1:
-            raise Unsound(f"is not sound: array {name!r:.60} holds more than true and false")
-        array = np.frombuffer(data, dtype=entry.dtype).reshape(entry.shape)
-        # its own memory, aligned, that can be written to
-        arrays[name] = array.astype(entry.dtype.newbyteorder("="))
-    return arrays
+        arrays = safetensors.numpy.load(stream.read(MAX_FILE))
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        reason = ascii(str(error))[1:-1].rpartition(": ")[2]
+        raise InvalidModelFile(DAMAGED.format(f"{reason:.200}")) from error
+    expected = arrays.pop(CHECKSUM, np.zeros(0)).tobytes()
+    if checksum(text, arrays) != expected:
+        raise InvalidModelFile(DAMAGED.format("its checksum does not match"))
+    for name, array in arrays.items():
+        if array.dtype == bool and array.view(np.uint8).max(initial=0) > 1:
+            raise InvalidModelFile(f"is invalid: array {name!r:.60} is not of true and false")
+    # in memory of their own, that can be written to
+    return document, {name: array.copy() for name, array in arrays.items()}
+
+
+def read_text(stream: BinaryIO, size: int) -> str:
+    """The text of the document in a file of so many bytes."""
+    if size == 0:
+        raise InvalidModelFile("is empty")
+    if size > MAX_FILE:
+        raise InvalidModelFile(f"has {size} bytes, and model files have {MAX_FILE} at most")
+    length = int.from_bytes(stream.read(PREFIX), "little")
+    if size < PREFIX or length < 2 or stream.read(1) != b"{":
+        raise InvalidModelFile(f"is not a model file of sdgm; {REMEDY}")
+    if length > min(MAX_HEADER, size - PREFIX):
+        raise InvalidModelFile(DAMAGED.format("its header is longer than it can be"))
+    header = b"{" + stream.read(length - 1)
+    if header.count(b"data_offsets") > MAX_ARRAYS:
+        raise InvalidModelFile(f"is invalid: it has more than {MAX_ARRAYS} arrays")
+    try:
+        return msgspec.json.decode(header, type=Header).metadata.sdgm
+    except msgspec.ValidationError as error:
+        problem = f"holds arrays of something else, no model of sdgm; {REMEDY}"
+        raise InvalidModelFile(problem) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidModelFile(DAMAGED.format("its header is not valid JSON")) from error
+
+
+def check_format(document: Any) -> None:
+    """Refuse documents of a newer format, or of none."""
+    version = document.get("format") if isinstance(document, dict) else None
+    if type(version) is not int or version < 1:
+        raise InvalidModelFile(DAMAGED.format("it has no format version"))
+    if version > FORMAT:
+        raise InvalidModelFile(
+            f"was written by a newer format {version}; this sdgm reads {FORMAT}; update sdgm"
+        )

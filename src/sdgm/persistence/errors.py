@@ -1,10 +1,10 @@
-"""What is raised for a file that is not a sound model."""
+"""What is raised for a file that is not a valid model."""
 
 from __future__ import annotations
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be read: missing, damaged, of another format, or not sound.
+    """A model file cannot be read: missing, damaged, of another format, or invalid.
 
     Examples
     --------
@@ -17,5 +17,5 @@ class ModelFileError(ValueError):
     """
 
 
-class Unsound(Exception):
-    """What is wrong with the contents of a file, as the end of a sentence that begins with it."""
+class InvalidModelFile(Exception):
+    """What is wrong with a file, as the end of a sentence that begins with its name."""

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sdgm.atomic import replacing
-from sdgm.persistence.container import (
-    MAX_FILE,
-    MAX_HEADER,
-    PREFIX,
-    check_checksum,
-    packed,
-    read_arrays,
-    read_header,
-)
-from sdgm.persistence.errors import ModelFileError, Unsound
-from sdgm.persistence.models import Blueprint, document_of
-from sdgm.persistence.sameness import first_difference
+from sdgm.persistence.errors import InvalidModelFile, ModelFileError
 
 SUFFIX = ".sdgm"
 
@@ -67,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
         raise ValueError(
             f"{target} does not end in {SUFFIX}; name the model file {target.stem}{SUFFIX}."
         )
-    content = to_bytes(model)
+    content = codec().to_bytes(model)
     write(target, content)
     return len(content)
 
@@ -77,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Everything in the file is checked before it is used, and nothing in it is executed. A file that
     is damaged, or made to do harm, gives an error and costs little memory. But a checksum is no
-    signature: what a sound model predicts is up to who made it.
+    signature: what a valid model predicts is up to who made it.
 
     Parameters
     ----------
@@ -104,12 +92,27 @@ def load(path: str | os.PathLike[str]) -> Any:
         check_regular(Path(path))
         with open(path, "rb") as stream:
             # of the file that is open: another may have taken its name meanwhile
-            return read(stream, os.fstat(stream.fileno()).st_size)
-    except Unsound as error:
+            return codec().read(stream, os.fstat(stream.fileno()).st_size)
+    except InvalidModelFile as error:
         raise ModelFileError(f"{os.fspath(path)} {error}.") from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {reason}.") from error
+
+
+def codec() -> Any:
+    """The module that needs the extra ``io``, or a sentence on how to get it."""
+    try:
+        import msgspec  # noqa: F401
+        import safetensors.numpy  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'model files need {error.name}, which is not installed: pip install "sdgm[io]"',
+            name=error.name,
+        ) from error
+    from sdgm.persistence import codec
+
+    return codec
 
 
 def check_regular(path: Path) -> None:
@@ -117,46 +120,13 @@ def check_regular(path: Path) -> None:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise Unsound("does not exist; check the path") from None
+        raise InvalidModelFile("does not exist; check the path") from None
     except ValueError:  # a null character
-        raise Unsound("is no path") from None
+        raise InvalidModelFile("is no path") from None
     if stat.S_ISDIR(status.st_mode):
-        raise Unsound(f"is a folder; name the {SUFFIX} file in it")
+        raise InvalidModelFile(f"is a folder; name the {SUFFIX} file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise Unsound("is not a regular file")
-
-
-def read(stream: BinaryIO, size: int) -> Any:
-    """The model in a stream of so many bytes."""
-    try:
-        header = read_header(stream, size)
-        check_checksum(stream, header)
-        blueprint = Blueprint(header.document, header.entries)
-        return blueprint.model(read_arrays(stream, header))
-    except RecursionError:
-        raise Unsound("is not sound: its header is nested too deeply") from None
-
-
-def to_bytes(model: Any) -> bytes:
-    """The file of a model, once it was read back and found to be the same."""
-    content = packed(*document_of(model))
-    name = type(model).__name__
-    if int.from_bytes(content[:PREFIX], "little") > MAX_HEADER or len(content) > MAX_FILE:
-        raise ValueError(
-            f"{name} cannot be saved: it would take {len(content)} bytes, and model files have "
-            f"{MAX_FILE} at most, {MAX_HEADER} of them for text; leave out what is large."
-        )
-    try:
-        again = read(BytesIO(content), len(content))
-    except Unsound as error:
-        raise ValueError(f"{name} cannot be saved: its file {error}.") from error
-    difference = first_difference(model, again)
-    if difference is not None:
-        raise ValueError(
-            f"{name} cannot be saved: its {difference} is not what a fit leaves behind; fit it "
-            "again."
-        )
-    return content
+        raise InvalidModelFile("is not a regular file")
 
 
 def write(path: Path, content: bytes) -> None:

@@ -1,0 +1,244 @@
+"""The document of a model file: its records and their types, which msgspec checks.
+
+All entries are there, and no others. Arrays are leaves like text and numbers; `Spec` says what they
+must be.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from sdgm.core.model.features import ABSENT, SQUARED_NORM
+from sdgm.core.model.state import Stop
+from sdgm.persistence.arrays import Array, Spec
+from sdgm.persistence.errors import InvalidModelFile
+
+T = TypeVar("T")
+
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+Scalar = str | bool | int | float
+Parameters = dict[str, Any]
+Kind = Literal[
+    "SDGMClassifier", "KernelSDGMClassifier", "RVMClassifier", "DiscriminativeGMMClassifier"
+]
+Reason = Annotated[str, Meta(pattern=f"^({'|'.join(Stop)})$")]
+# the smallest number above zero
+SMALLEST = float(np.nextafter(0.0, 1.0))
+
+# D inputs, C classes, n columns, m weights, K components, T iterations, S starts, P points of a
+# path, N training rows
+Iterations = Annotated[Array, Spec("T", "int64", least=0)]
+Measures = Annotated[Array, Spec("T", finite=False)]
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True):
+    """A record of the document."""
+
+
+class Labels(Part):
+    """Labels and the type of their array."""
+
+    dtype: Annotated[
+        str, Meta(pattern=r"^(object|bool|u?int(8|16|32|64)|float(16|32|64)|U[0-9]{0,4})$")
+    ]
+    values: list[Scalar]
+
+
+# --- the fitted model ---
+
+
+class Scaler(Part):
+    """Standardisation of the inputs."""
+
+    center: Annotated[Array, Spec("D")]
+    inverse_scale: Annotated[Array, Spec("D", least=0.0)]
+    reach: Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+
+
+class State(Part):
+    """Weights that are not zero, and the mixture they belong to."""
+
+    w: Annotated[Array, Spec("m")]
+    alpha: Annotated[Array, Spec("m", least=0.0)]
+    component: Annotated[Array, Spec("m", "int64", least=0, below="K")]
+    column: Annotated[Array, Spec("m", "int64", least=0)]  # zero is the constant
+    pi: Annotated[Array, Spec("K", least=SMALLEST)]
+    component_class: Annotated[Array, Spec("K", "int64", least=0, below="C")]
+
+
+class Monomials(Part, tag_field="form", tag="monomials"):
+    """Columns that are monomials of the inputs."""
+
+    first: Annotated[Array, Spec("n", "int64", least=SQUARED_NORM, below="D")]
+    second: Annotated[Array, Spec("n", "int64", least=ABSENT, below="D")]
+
+
+class Kernels(Part, tag_field="form", tag="kernels"):
+    """Columns that are kernels at relevance vectors."""
+
+    kernel: Literal["poly", "rbf", "linear"]
+    values: dict[str, int | float]
+    gamma: float
+    user_rows: Annotated[Array, Spec("n", "int64", least=0)]
+    user_vectors: Annotated[Array, Spec("nD")]
+    # standardised, where they are not what the scaler makes of the above
+    vectors: Annotated[Array, Spec("nD")] | None
+
+
+class Precomputed(Part, tag_field="form", tag="precomputed"):
+    """Columns of kernel values that are handed in."""
+
+    user_rows: Annotated[Array, Spec("n", "int64", least=0, below="D")]
+
+
+class FittedModel(Part):
+    """All that prediction needs."""
+
+    classes: Labels
+    scaler: Scaler
+    basis: Monomials | Kernels | Precomputed
+    state: State
+    covariance: Annotated[Array, Spec("mm")] | None
+
+
+# --- how it was learned ---
+
+
+class History(Part):
+    """The records of learning, one array for each of their numbers."""
+
+    iteration: Iterations
+    log_posterior: Measures
+    log_likelihood: Measures
+    log_evidence: Measures
+    n_weights: Iterations
+    n_components: Iterations
+    alpha_change: Measures
+    newton_steps: Iterations
+    seconds: Measures
+
+
+class WeightsPath(Part):
+    """The way to a budget of weights."""
+
+    n_weights: Annotated[Array, Spec("P", "int64", least=0)]
+    divergence: Annotated[Array, Spec("P", finite=False)]
+
+
+class Candidate(Part):
+    """A model that was tried."""
+
+    parameters: Parameters
+    replicates: float
+    n_weights: Count
+    n_numbers: Count
+    divergence: float
+    stop_reason: Reason
+
+
+class Training(Part):
+    """How the model was learned."""
+
+    history: History
+    log_evidence: float
+    start_log_evidences: Annotated[Array, Spec("S", finite=False)]
+    n_initial_weights: Count
+    converged: bool
+    stop_reason: Reason
+    settings: str
+    chosen: Parameters
+    candidates: list[Candidate]
+    learned_reference: bool
+    weights_path: WeightsPath | None
+
+
+# --- estimators ---
+
+
+class Estimator(Part):
+    """An estimator that is not fitted."""
+
+    kind: Kind
+    parameters: Parameters
+
+
+class Classifier(Estimator):
+    """A fitted classifier."""
+
+    feature_names: list[str] | None
+    model: FittedModel
+    training: Training
+
+
+class SemiSupervised(Part):
+    """What a fit to partly labelled rows adds to the classifier."""
+
+    parameters: Parameters
+    estimator: Estimator | None
+    labels: Labels
+    transduction: Annotated[Array, Spec("N", "int64", least=0)]
+    shares: dict[str, float]
+    unlabelled_share: float
+    n_labelled: Count
+
+
+class NumberColumn(Part, tag_field="type", tag="number"):
+    """A numeric column of a table."""
+
+    name: str
+    fill: Finite | None
+    indicator: bool
+
+
+class CategoryColumn(Part, tag_field="type", tag="category"):
+    """A column of levels."""
+
+    name: str
+    levels: list[str]
+    missing: bool
+
+
+class Table(Part):
+    """What a model of a table adds to the classifier."""
+
+    inputs: list[NumberColumn | CategoryColumn]
+    target: str
+    id_column: str | None
+    story: dict[str, Array]
+
+
+class Document(Part):
+    """All of a file. The record of a table says how the model was made, in plain JSON."""
+
+    format: Count
+    versions: dict[str, str]
+    classifier: Classifier
+    semi_supervised: SemiSupervised | None
+    table: Table | None
+    record: dict[str, Any] | None
+
+
+def checked(value: Any, kind: type[T], what: str) -> T:
+    """A value as a record, or one sentence on the first thing that is wrong.
+
+    Examples
+    --------
+    >>> checked({"name": "age", "levels": 3, "missing": True, "type": "category"}, Table, "table")
+    Traceback (most recent call last):
+    sdgm.persistence.errors.InvalidModelFile: is invalid: object contains unknown field name at...
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        # names in the file may be long, or unprintable
+        text, _, place = ascii(str(error))[1:-1].replace("`", "").partition(" - at $")
+        problem = f"{text[0].lower()}{text[1:]}"
+        raise InvalidModelFile(f"is invalid: {problem:.200} at {what}{place:.200}") from error
+    except UnicodeEncodeError as error:  # a lone surrogate where a word is expected
+        raise InvalidModelFile(f"is invalid: a word of its {what} is not Unicode") from error
