@@ -12,7 +12,7 @@ NEEDS = {
     "src/sdgm/persistence": ("safetensors", "msgspec"),
     "src/sdgm/report/page.py": ("jinja2",),
     "src/sdgm/report/notebook.py": ("jinja2",),
-    "src/sdgm/dask.py": ("dask", "distributed"),
+    "src/sdgm/dask": ("dask", "distributed"),
     "reproduction/app.py": ("typer", "rich"),
     "reproduction/data_command.py": ("typer", "rich"),
     "reproduction/progress.py": ("rich",),

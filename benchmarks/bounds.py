@@ -23,8 +23,8 @@ from reproduction.cells import Key, Record, run_cells
 from reproduction.environment import environment
 from sdgm import KernelSDGMClassifier, SDGMClassifier, pac_bayes_bound
 from sdgm.datasets import make_ripley
-from sdgm.estimators.bounds import Scaling, basis_values, structure_cost
-from sdgm.estimators.randomised import Answers, Loss, mean_losses, weight_posterior
+from sdgm.bounds.bound import Scaling, basis_values, structure_cost
+from sdgm.bounds.gibbs import Answers, Loss, mean_losses, weight_posterior
 
 DELTA = 0.05
 SETS = (

@@ -10,7 +10,8 @@ import pytest
 from sdgm.core.data import blocked_rows as reduction
 from sdgm.core.data import rows as rows_module
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.estimators import large, many_rows
+from sdgm.scale import many_rows
+from sdgm.scale import sampling as large
 
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +29,8 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_small_on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with groups of 256 rows on the workers."""
     import sdgm.dask
-    from sdgm import _dask_rows, _dask_totals
+    from sdgm.dask import rows as _dask_rows
+    from sdgm.dask import totals as _dask_totals
 
     make_small(monkeypatch)
     monkeypatch.setattr(_dask_totals, "CANONICAL_ROWS", 64)

@@ -28,7 +28,8 @@ from dask.sizeof import sizeof  # noqa: E402
 from distributed import Client, futures_of, wait  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
-from sdgm import _dask_rows, _dask_totals  # noqa: E402
+from sdgm.dask import rows as _dask_rows  # noqa: E402
+from sdgm.dask import totals as _dask_totals  # noqa: E402
 
 N = 1500
 

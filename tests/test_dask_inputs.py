@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 from sdgm import SDGMClassifier  # noqa: E402
-from sdgm.estimators import journal as journal_module  # noqa: E402
-from sdgm.estimators.journal import Journal  # noqa: E402
+from sdgm.scale import checkpoint as journal_module  # noqa: E402
+from sdgm.scale.checkpoint import Journal  # noqa: E402
 from tests.small_scale import make_small_on_dask  # noqa: E402
 
 N = 1500

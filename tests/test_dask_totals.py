@@ -17,8 +17,9 @@ pytest.importorskip("distributed")
 
 from distributed import Client, Status, futures_of, get_worker, wait  # noqa: E402
 
-from sdgm import _dask_rows, _dask_totals  # noqa: E402
-from sdgm._dask_rows import DaskRows  # noqa: E402
+from sdgm.dask import rows as _dask_rows  # noqa: E402
+from sdgm.dask import totals as _dask_totals  # noqa: E402
+from sdgm.dask.rows import DaskRows  # noqa: E402
 
 N = 4000
 X = np.random.default_rng(0).normal(size=(N, 2))

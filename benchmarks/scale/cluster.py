@@ -82,7 +82,7 @@ def measure(rows: int, way: str, round: int) -> Iterator[Record]:
 def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
     """A fit on a cluster of this machine; the model is for arrays."""
     import sdgm.dask as sdgm_dask
-    from sdgm._dask_rows import DaskRows
+    from sdgm.dask.rows import DaskRows
 
     limit = SPILL_BYTES_PER_ROW * rows if way == SPILLING else None
     with cluster_of(WORKERS[way], limit) as client:

@@ -38,9 +38,9 @@ from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, gradient_of_rows
 from sdgm.core.objective.pairwise import PAIRS_PAY
 from sdgm.core.objective.whitening import whiten
-from sdgm.estimators.large import blocked_table
-from sdgm.estimators.polishing import ModelColumns
-from sdgm.estimators.threads import in_threads
+from sdgm.scale.sampling import blocked_table
+from sdgm.scale.refinement import ModelColumns
+from sdgm.scale.threads import in_threads
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 # rows above which the table is in a file

@@ -67,14 +67,14 @@ def bytes_per_row(inputs: int) -> int:
 
 def bundles(rows: int, inputs: int, cores: int) -> int:
     """Sums that Dask adds up in a pass."""
-    from sdgm._dask_rows import GROUP_ROWS, bundled_groups
+    from sdgm.dask.rows import GROUP_ROWS, bundled_groups
 
     return -(-rows // (GROUP_ROWS * bundled_groups(rows, inputs, cores)))
 
 
 def tasks_of_pass(n_bundles: int) -> int:
     """Tasks by which Dask sums so many bundles of rows: one for each, and sums of sums."""
-    from sdgm._dask_totals import ADDED
+    from sdgm.dask.totals import ADDED
 
     n_tasks = n_bundles
     while n_bundles > ADDED:

@@ -20,7 +20,7 @@ from benchmarks.scale.model_of_cost import (
 )
 from benchmarks.scale.passes import CROSS, DERIVATIVES, GRADIENTS, NORMS, OBSERVED, SLOPES
 from benchmarks.scale.tables import found, header, row
-from sdgm.estimators.large import MIDDLE_ROWS
+from sdgm.scale.sampling import MIDDLE_ROWS
 
 HOUR = 3600.0
 # rows beyond which there is a second sample

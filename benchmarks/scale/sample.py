@@ -15,7 +15,7 @@ from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Table
 from reproduction.cells import Key
 from reproduction.deep.images import arranged_idx, read_files
 from sdgm import SDGMClassifier
-from sdgm.estimators import many_rows
+from sdgm.scale import many_rows
 
 DEFAULT, NO_RETURN, AT_ONCE = "sample, then all rows", "the same, no column comes back", "all rows"
 WAYS = (DEFAULT, NO_RETURN, AT_ONCE)

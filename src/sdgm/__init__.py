@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 from sdgm._lazy import attribute
 
 if TYPE_CHECKING:
-    from sdgm.estimators.bounds import PACBayesBound, pac_bayes_bound
-    from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
+    from sdgm.bounds.bound import PACBayesBound, pac_bayes_bound
     from sdgm.estimators.dual import KernelSDGMClassifier
-    from sdgm.estimators.familiarity import FamiliarityDetector
     from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
-    from sdgm.estimators.path import WeightsPath, weights_path
     from sdgm.estimators.primal import SDGMClassifier
-    from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
+    from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
+    from sdgm.estimators.weights_path import WeightsPath, weights_path
     from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+    from sdgm.novelty.detector import FamiliarityDetector
     from sdgm.persistence import ModelFileError, load, save
+    from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 
 __version__ = "0.1.0"
 
@@ -22,21 +22,21 @@ __version__ = "0.1.0"
 # prints its help, or is interrupted at once, should not wait for
 _HOMES = {
     "ComponentsReducedWarning": "exceptions",
-    "DiscriminativeGMMClassifier": "estimators.corners",
-    "FamiliarityDetector": "estimators.familiarity",
+    "DiscriminativeGMMClassifier": "estimators.special_cases",
+    "FamiliarityDetector": "novelty.detector",
     "KernelSDGMClassifier": "estimators.dual",
     "MixtureOfGPsClassifier": "estimators.gaussian_processes",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
-    "PACBayesBound": "estimators.bounds",
-    "RVMClassifier": "estimators.corners",
+    "PACBayesBound": "bounds.bound",
+    "RVMClassifier": "estimators.special_cases",
     "SDGMClassifier": "estimators.primal",
-    "SemiSupervisedSDGMClassifier": "estimators.semi_supervised",
-    "WeightsPath": "estimators.path",
+    "SemiSupervisedSDGMClassifier": "semi_supervised.estimator",
+    "WeightsPath": "estimators.weights_path",
     "load": "persistence",
-    "pac_bayes_bound": "estimators.bounds",
+    "pac_bayes_bound": "bounds.bound",
     "save": "persistence",
-    "weights_path": "estimators.path",
+    "weights_path": "estimators.weights_path",
 }
 
 __all__ = [

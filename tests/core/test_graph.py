@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from sdgm.core import graph
-from sdgm.core.graph import MAX_VECTORS, N_NEIGHBORS, graph_vectors, nearest
+from sdgm.semi_supervised import graph
+from sdgm.semi_supervised.graph import MAX_VECTORS, N_NEIGHBORS, graph_vectors, nearest
 
 
 @given(st.integers(8, 40), st.integers(1, 5), st.integers(0, 1000))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.hybrid import fitted_hybrid, hybrid_models, left_out_loss, tempered
 from sdgm.core.mixtures.clusters import Shape
+from sdgm.semi_supervised.hybrid import fitted_hybrid, hybrid_models, left_out_loss, tempered
 
 every_shape = pytest.mark.parametrize("shape", list(Shape))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import rel_entr
 
-from sdgm.core.pac_bayes import (
+from sdgm.bounds.pac_bayes import (
     PRIOR_VARIANCES,
     bernoulli_kl,
     components_cost,

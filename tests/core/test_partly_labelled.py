@@ -9,12 +9,12 @@ from sklearn.datasets import make_moons
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sdgm.core.partly_labelled import (
+from sdgm.core.selection.reference import dense_model
+from sdgm.semi_supervised.partly_labelled import (
     Features,
     factor_at_all_rows,
     fit_partly_labelled,
 )
-from sdgm.core.selection.reference import dense_model
 
 
 def moons(n_labelled: int = 16, N: int = 120) -> tuple[FloatArray, IntArray, FloatArray, BoolArray]:

@@ -20,10 +20,10 @@ from sdgm import (
     pac_bayes_bound,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.pac_bayes import PRIOR_VARIANCES, subset_cost
+from sdgm.bounds.bound import CHOICES, Scaling, basis_values, structure_cost
+from sdgm.bounds.gibbs import Answers, Loss, mean_losses, weight_posterior
+from sdgm.bounds.pac_bayes import PRIOR_VARIANCES, subset_cost
 from sdgm.datasets import make_ripley
-from sdgm.estimators.bounds import CHOICES, Scaling, basis_values, structure_cost
-from sdgm.estimators.randomised import Answers, Loss, mean_losses, weight_posterior
 from tests.fitted import set_covariance
 
 FEW_DRAWS = {"n_draws": 20_000}

@@ -87,7 +87,7 @@ def test_half_of_what_a_fit_takes_is_refused_and_four_times_as_much_is_not(
 ) -> None:
     estimator, (X, y) = PROBLEMS[name]
     # the covariance of the weights that more passes would prune is not what a fit takes
-    monkeypatch.setattr("sdgm.estimators.elimination.MAX_COVARIANCE", 0)
+    monkeypatch.setattr("sdgm.estimators.budget.MAX_COVARIANCE", 0)
     peak = traced_peak(lambda: estimator.fit(X, y))
     assert peak > 5e6  # the interpreter's own are small beside it
     pretend_memory(monkeypatch, 4 * peak)
@@ -153,7 +153,7 @@ def test_features_of_partly_labelled_rows_are_refused_before_anything_is_learned
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pretend_memory(monkeypatch, 2e9)
-    monkeypatch.setattr("sdgm.estimators.semi_supervised.fit_partly_labelled", None)
+    monkeypatch.setattr("sdgm.semi_supervised.estimator.fit_partly_labelled", None)
     X, y = noise(300, 1500, unlabelled=200)
     model = SemiSupervisedSDGMClassifier(SDGMClassifier(1, covariance_type="full"))
     with pytest.raises(MemoryError, match="1127251 features"):

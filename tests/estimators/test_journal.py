@@ -22,9 +22,9 @@ from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators import journal as journal_module
-from sdgm.estimators import many_rows
-from sdgm.estimators.journal import Journal
+from sdgm.scale import checkpoint as journal_module
+from sdgm.scale import many_rows
+from sdgm.scale.checkpoint import Journal
 
 X, y = make_moons(200, noise=0.3, random_state=0)
 FITS = {
@@ -174,9 +174,9 @@ CHILD = """
 import sys
 import numpy as np
 from sklearn.datasets import make_classification
-import sdgm.estimators.journal as journal
+import sdgm.scale.checkpoint as journal
 from sdgm import SDGMClassifier
-from sdgm.estimators import many_rows
+from sdgm.scale import many_rows
 
 journal.WRITE_EVERY = 0.02
 n_rows = int(sys.argv[3])

@@ -14,7 +14,9 @@ from threadpoolctl import threadpool_limits
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.objective.derivatives import class_totals
-from sdgm.estimators import large, many_rows, polishing
+from sdgm.scale import many_rows
+from sdgm.scale import refinement as polishing
+from sdgm.scale import sampling as large
 from tests.small_scale import assert_same, make_small
 
 N = 1500

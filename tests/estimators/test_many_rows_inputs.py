@@ -13,7 +13,8 @@ from sklearn.base import clone
 import sdgm
 from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray
-from sdgm.estimators import large, polishing
+from sdgm.scale import refinement as polishing
+from sdgm.scale import sampling as large
 from tests.small_scale import make_small
 
 N = 1500

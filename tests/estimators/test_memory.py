@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdgm.estimators import memory
-from sdgm.estimators.memory import available_memory, require_memory
+from sdgm.scale import memory
+from sdgm.scale.memory import available_memory, require_memory
 from tests.estimators.problems import pretend_memory
 
 

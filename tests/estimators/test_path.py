@@ -30,8 +30,8 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.selection import elimination as core_elimination
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
-from sdgm.estimators import elimination
-from sdgm.estimators.path import samples_of_fit
+from sdgm.estimators import budget as elimination
+from sdgm.estimators.weights_path import samples_of_fit
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
 from tests.fitted import set_weights
 

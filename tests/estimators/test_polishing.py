@@ -17,8 +17,9 @@ from sdgm.core.model.features import monomials
 from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import State
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.estimators import large, many_rows
-from sdgm.estimators.polishing import AllRows, ModelColumns
+from sdgm.scale import many_rows
+from sdgm.scale import sampling as large
+from sdgm.scale.refinement import AllRows, ModelColumns
 from tests.reference.recipes import changed
 
 N, D = 4000, 3

@@ -9,7 +9,7 @@ import pytest
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.estimators.randomised import (
+from sdgm.bounds.gibbs import (
     Answers,
     Loss,
     mean_losses,

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier, SemiSupervisedSDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.estimators.semi_supervised import has_label
+from sdgm.semi_supervised.estimator import has_label
 from tests.estimators.problems import blobs, own_warnings_allowed
 
 FAILS = {

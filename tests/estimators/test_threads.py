@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from sdgm import SDGMClassifier
 from sdgm.core.data import rows as rows_module
-from sdgm.estimators import threads
-from sdgm.estimators.threads import (
+from sdgm.scale import threads
+from sdgm.scale.threads import (
     blas_threads,
     in_threads,
     learning_threads,

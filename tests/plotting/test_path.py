@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sdgm import KernelSDGMClassifier, WeightsPath, weights_path
 from sdgm.datasets import make_ripley
-from sdgm.estimators.path import PathScores
+from sdgm.estimators.weights_path import PathScores
 from sdgm.plotting import WeightsPathDisplay, new_axes
 from sdgm.plotting.path import MARKED, MOST_TICKS, marked, whole_ticks
 

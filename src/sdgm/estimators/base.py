@@ -13,9 +13,6 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record
 from sdgm.estimators.choosing import fit_automatically, reference_for
 from sdgm.estimators.fitting import fit_problem, warn_about
-from sdgm.estimators.journal import fingerprint, kept_checkpoint
-from sdgm.estimators.large import RowReader, all_in_memory, name_inputs
-from sdgm.estimators.many_rows import fit_many_rows, has_many_rows, table_of
 from sdgm.estimators.parameters import Predictive, components_per_class
 from sdgm.estimators.plan import form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
@@ -23,6 +20,9 @@ from sdgm.estimators.preparation import prepared
 from sdgm.estimators.progress import CallbackSupportMixin, Task, with_callbacks
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Candidate, Fit, Training
+from sdgm.scale.checkpoint import fingerprint, kept_checkpoint
+from sdgm.scale.many_rows import fit_many_rows, has_many_rows, table_of
+from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
 
 
 class BaseSDGM(

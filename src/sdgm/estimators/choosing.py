@@ -28,19 +28,19 @@ from sdgm.core.inference.variations import with_few_weights
 from sdgm.core.model.state import Stop
 from sdgm.core.selection.reference import MAX_RANK, Reference, fit_reference
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.elimination import divergence_within, honest_covariance, within_budget
+from sdgm.estimators.budget import divergence_within, honest_covariance, within_budget
 from sdgm.estimators.fitting import fit_problem
-from sdgm.estimators.footprint import reference_bytes
-from sdgm.estimators.memory import require_memory
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.prediction import predicted_log_proba
 from sdgm.estimators.preparation import prepared_sample
 from sdgm.estimators.problem import Problem
 from sdgm.estimators.run import Run
 from sdgm.estimators.sample import Sample
-from sdgm.estimators.threads import blas_threads
 from sdgm.estimators.training import Candidate, Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import reference_bytes
+from sdgm.scale.threads import blas_threads
 
 # mean divergence in nats that is as good as none: it adds as much to the log loss
 FAITHFUL = 0.005

@@ -20,15 +20,15 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.elimination import keeps_covariance, within_budget
+from sdgm.estimators.budget import keeps_covariance, within_budget
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import print_end, warn_user
 from sdgm.estimators.requirements import largest_matrix, require_learning, require_rank
 from sdgm.estimators.run import Run
-from sdgm.estimators.threads import learning_threads
 from sdgm.estimators.training import Fit, Training
 from sdgm.exceptions import NumericalTroubleWarning
+from sdgm.scale.threads import learning_threads
 
 
 def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:

@@ -21,9 +21,6 @@ from sdgm.core.mixtures.gaussian_processes import (
     latent_posterior,
 )
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, row_posterior
-from sdgm.estimators.footprint import process_bytes
-from sdgm.estimators.large import all_in_memory
-from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import (
     Predictive,
     boolean,
@@ -34,6 +31,9 @@ from sdgm.estimators.parameters import (
     positive_integer,
 )
 from sdgm.estimators.preparation import reduced_to_samples
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import process_bytes
+from sdgm.scale.sampling import all_in_memory
 
 # draws of the latent functions at a row, half of them mirrored
 DRAWS = 64

@@ -17,13 +17,13 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.selection.reference import Reference
-from sdgm.estimators.footprint import explicit_bytes, gram_bytes
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
-from sdgm.estimators.memory import require_memory
 from sdgm.estimators.open_settings import OpenSettings
 from sdgm.estimators.parameters import positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.json_values import json_value
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import explicit_bytes, gram_bytes
 
 PRECOMPUTED = "precomputed"
 # settings that are compared before the first of them can be chosen

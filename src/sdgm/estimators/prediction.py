@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import CANONICAL_ROWS
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.estimators.large import RowReader
 from sdgm.estimators.parameters import Predictive, choice
+from sdgm.scale.sampling import RowReader
 
 
 def attribute_of(path: str) -> Any:

@@ -13,12 +13,12 @@ from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.reference import Reference
-from sdgm.estimators.footprint import feature_bytes
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
-from sdgm.estimators.memory import require_memory
 from sdgm.estimators.open_settings import OpenSettings
 from sdgm.estimators.parameters import choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import feature_bytes
 
 # what is tried when the covariance type is left open
 SIMPLE_TO_FULL = ("tied", "diag", "full")

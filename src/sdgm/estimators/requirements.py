@@ -7,11 +7,11 @@ import numpy as np
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.variations import with_solver
 from sdgm.core.solvers.select import Solver
-from sdgm.estimators.footprint import covariance_bytes, factor_bytes, learning_bytes, n_free
-from sdgm.estimators.memory import available_memory, require_memory
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import Problem
-from sdgm.estimators.threads import sharing_threads
+from sdgm.scale.memory import available_memory, require_memory
+from sdgm.scale.memory_estimate import covariance_bytes, factor_bytes, learning_bytes, n_free
+from sdgm.scale.threads import sharing_threads
 
 
 def require_learning(problem: Problem, plan: Plan, n_columns: int, rank: int) -> None:

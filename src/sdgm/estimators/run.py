@@ -11,8 +11,8 @@ from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.model.state import Record, State
-from sdgm.estimators.journal import Checkpoint, NoCheckpoint
 from sdgm.estimators.progress import LINE_EVERY, Task, print_line
+from sdgm.scale.checkpoint import Checkpoint, NoCheckpoint
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.export.onnx_graph import OLDEST_OPSET, Graph, Writer, onnx_type
 from sdgm.export.onnx_model import label_values
 from sdgm.portable import portable

@@ -13,9 +13,9 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import Record, State
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.corners import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.training import Candidate, Training
 from sdgm.persistence import bases, documents
 from sdgm.persistence.arrays import Array

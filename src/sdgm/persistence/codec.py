@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
 from sdgm.persistence import classifiers, semi_supervised, tables
 from sdgm.persistence.arrays import check_arrays
 from sdgm.persistence.container import (
@@ -23,6 +22,7 @@ from sdgm.persistence.container import (
 from sdgm.persistence.documents import Document, checked
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
+from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 from sdgm.tables.record import versions
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sdgm.estimators.base import BaseSDGM
-from sdgm.estimators.semi_supervised import SemiSupervisedSDGMClassifier
 from sdgm.persistence.arrays import Array
 from sdgm.persistence.classifiers import CLASSIFIERS, kind_of, unfitted
 from sdgm.persistence.documents import Estimator, SemiSupervised
@@ -16,6 +15,7 @@ from sdgm.persistence.labels import (
     encoded_labels,
     object_array,
 )
+from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 
 
 def to_document(model: SemiSupervisedSDGMClassifier) -> SemiSupervised:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
 from sdgm._typing import IntArray
-from sdgm.estimators.path import PathScores, WeightsPath, weights_path
+from sdgm.estimators.weights_path import PathScores, WeightsPath, weights_path
 from sdgm.plotting.style import CLASS_COLORS, FRAME_COLOR, two_panels
 
 # width and height in inches

@@ -16,7 +16,7 @@ from typing import Any
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import of_mapped
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
-from sdgm.estimators.threads import one_blas_thread
+from sdgm.scale.threads import one_blas_thread
 
 # numbers that the GNU library's mallopt knows its settings by
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3

@@ -19,7 +19,18 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import RowSource, crew_of
 from sdgm.estimators.fitting import fit_problem, warn_about
-from sdgm.estimators.large import (
+from sdgm.estimators.parameters import (
+    check_classes,
+    check_labels,
+    checked_sample_weight,
+    class_factors,
+)
+from sdgm.estimators.plan import Plan
+from sdgm.estimators.preparation import prepared
+from sdgm.estimators.run import Run
+from sdgm.estimators.training import Fit
+from sdgm.scale.refinement import ADMISSIONS, LAST_ADMISSIONS, Stage, refined
+from sdgm.scale.sampling import (
     LARGE_ROWS,
     LEAST_SAMPLE_ROWS,
     MIDDLE_ROWS,
@@ -32,18 +43,7 @@ from sdgm.estimators.large import (
     rows_by_class,
     weights_of_labels,
 )
-from sdgm.estimators.parameters import (
-    check_classes,
-    check_labels,
-    checked_sample_weight,
-    class_factors,
-)
-from sdgm.estimators.plan import Plan
-from sdgm.estimators.polishing import ADMISSIONS, LAST_ADMISSIONS, Stage, refined
-from sdgm.estimators.preparation import prepared
-from sdgm.estimators.run import Run
-from sdgm.estimators.threads import in_threads
-from sdgm.estimators.training import Fit
+from sdgm.scale.threads import in_threads
 
 # of so many rows of the second sample one leads to the mode in between
 PART = 4

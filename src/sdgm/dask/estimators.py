@@ -17,25 +17,25 @@ from sklearn.utils.validation import check_is_fitted
 
 import sdgm.estimators.dual as dual
 import sdgm.estimators.primal as primal
-from sdgm._dask_inputs import (
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.fitted_model import FittedModel
+from sdgm.dask.inputs import (
     as_array,
     as_rows,
     check_names,
     label_weights,
     names_of,
 )
-from sdgm._dask_rows import DaskRows, parts_of, rows_on_workers
-from sdgm._dask_totals import GROUP_ROWS
-from sdgm._typing import FloatArray
-from sdgm.core.data.rows import Rows
-from sdgm.core.model.fitted_model import FittedModel
-from sdgm.estimators.journal import PART_ROWS, fingerprint, kept_checkpoint
-from sdgm.estimators.large import LARGE_ROWS, Picked
-from sdgm.estimators.many_rows import fit_many_rows, why_not_by_sums
+from sdgm.dask.rows import DaskRows, parts_of, rows_on_workers
+from sdgm.dask.totals import GROUP_ROWS
 from sdgm.estimators.parameters import check_labels, class_factors
 from sdgm.estimators.plan import plan_of
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Training
+from sdgm.scale.checkpoint import PART_ROWS, fingerprint, kept_checkpoint
+from sdgm.scale.many_rows import fit_many_rows, why_not_by_sums
+from sdgm.scale.sampling import LARGE_ROWS, Picked
 
 
 class DaskMixin:

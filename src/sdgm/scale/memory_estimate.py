@@ -8,9 +8,9 @@ weights there; what pruning saves later on is nobody's to know.
 from __future__ import annotations
 
 from sdgm.core.cost import row_space_numbers
-from sdgm.core.graph import MAX_DENSE
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.selection.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
+from sdgm.semi_supervised.graph import MAX_DENSE
 
 NUMBER = 8.0  # bytes
 # the table: as given, sorted with its labels, standardised

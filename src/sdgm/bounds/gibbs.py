@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import pac_bayes
+from sdgm.bounds import pac_bayes
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 

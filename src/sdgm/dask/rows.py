@@ -12,16 +12,16 @@ import dask
 import numpy as np
 from dask.sizeof import sizeof
 
-from sdgm._dask_inputs import as_numbers
-from sdgm._dask_totals import (
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import Rows, S
+from sdgm.dask.inputs import as_numbers
+from sdgm.dask.totals import (
     ADDED,
     GROUP_ROWS,
     sum_of_some,
     total_of_bundle,
     total_where_kept,
 )
-from sdgm._typing import FloatArray
-from sdgm.core.data.rows import Rows, S
 
 # neighbouring groups that are kept as one, to be summed by one task: powers of two as well, as long
 # as they are not more bytes than this and every thread of the workers has so many bundles

@@ -22,8 +22,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.graph import graph_vectors
-from sdgm.core.hybrid import hybrid_models
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import cluster_models
 from sdgm.core.model.kernels import Kernel, RBFKernel
@@ -40,6 +38,8 @@ from sdgm.core.selection.reference import (
     kernel_factor,
     without_constants,
 )
+from sdgm.semi_supervised.graph import graph_vectors
+from sdgm.semi_supervised.hybrid import hybrid_models
 
 # how long labels spread along the graph
 SPREADING_TIMES = (3.0, 10.0, 30.0, 100.0, 300.0)

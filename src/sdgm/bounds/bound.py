@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core import pac_bayes
+from sdgm.bounds import pac_bayes
+from sdgm.bounds.gibbs import Answers, Loss, Posterior, mean_losses, weight_posterior
 from sdgm.core.model.features import Monomials, n_monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.selection.reference import QUADRATIC_SCALES, RBF_SCALES
@@ -22,7 +23,6 @@ from sdgm.estimators.forms import AUTO_COMPONENTS
 from sdgm.estimators.parameters import choice, components_per_class, positive_integer
 from sdgm.estimators.plan import settings_of
 from sdgm.estimators.quadratic_form import SIMPLE_TO_FULL
-from sdgm.estimators.randomised import Answers, Loss, Posterior, mean_losses, weight_posterior
 
 # factors on the covariance of the weights that are tried
 COVARIANCE_SCALES = 2.0 ** np.arange(-4, 9)

@@ -16,11 +16,11 @@ from sdgm.core.model.design import matrix_design
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.elimination import Point, eliminate
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.footprint import covariance_bytes
-from sdgm.estimators.memory import available_memory, require_memory
 from sdgm.estimators.sample import Sample
-from sdgm.estimators.threads import blas_threads
 from sdgm.estimators.training import Fit
+from sdgm.scale.memory import available_memory, require_memory
+from sdgm.scale.memory_estimate import covariance_bytes
+from sdgm.scale.threads import blas_threads
 
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000

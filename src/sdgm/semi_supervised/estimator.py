@@ -16,15 +16,11 @@ from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import MAX_CLUSTERS
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Stop
-from sdgm.core.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 from sdgm.core.selection.reference import MAX_RANK
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.budget import honest_covariance
 from sdgm.estimators.choosing import MAX_ROWS, choose, is_interrupted
-from sdgm.estimators.elimination import honest_covariance
-from sdgm.estimators.footprint import clusters_bytes, reference_bytes
-from sdgm.estimators.large import all_in_memory
-from sdgm.estimators.memory import require_memory
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -37,8 +33,12 @@ from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.progress import warn_user
 from sdgm.estimators.run import Run
-from sdgm.estimators.threads import blas_threads
 from sdgm.estimators.training import Training
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import clusters_bytes, reference_bytes
+from sdgm.scale.sampling import all_in_memory
+from sdgm.scale.threads import blas_threads
+from sdgm.semi_supervised.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 
 UNLABELLED = -1
 

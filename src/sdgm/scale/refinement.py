@@ -29,7 +29,7 @@ from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
-from sdgm.estimators.elimination import keeps_covariance
+from sdgm.estimators.budget import keeps_covariance
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.progress import print_line

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.selection.elimination import Point
 from sdgm.estimators.base import BaseSDGM
+from sdgm.estimators.budget import model_at, points_below
 from sdgm.estimators.choosing import reference_for, soft_sample
-from sdgm.estimators.elimination import model_at, points_below
 from sdgm.estimators.parameters import checked_sample_weight, positive_integer, whole_number
 from sdgm.estimators.plan import recipe_of
 from sdgm.estimators.preparation import prepared_again

@@ -1,0 +1,5 @@
+"""The classifiers on Dask: rows stay on the workers, statistics travel (extra ``dask``)."""
+
+from sdgm.dask.estimators import KernelSDGMClassifier, SDGMClassifier
+
+__all__ = ["KernelSDGMClassifier", "SDGMClassifier"]
