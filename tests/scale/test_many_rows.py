@@ -281,3 +281,28 @@ def test_trouble_of_any_stage_is_told_once(n_calls: int, monkeypatch: pytest.Mon
     with pytest.warns(NumericalTroubleWarning, match="could not be factorised") as caught:
         model().fit(X, y)
     assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_callbacks_see_the_fit_to_the_sample_and_the_end() -> None:
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y = table()
+
+    class Listener:
+        ended: list[tuple[str, bool]] = []  # noqa: RUF012
+
+        def setup(self, estimator, context) -> None: ...
+
+        def teardown(self, estimator, context) -> None: ...
+
+        def on_fit_task_begin(self, estimator, context) -> None: ...
+
+        def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator=None) -> None:
+            predicts = fitted_estimator is not None and fitted_estimator.score(X, y) > 0.3
+            self.ended.append((context.task_name, predicts))
+
+    fitted = model().set_callbacks(Listener()).fit(X, y)
+    *iterations, end = Listener.ended
+    assert 1 < len(iterations) < fitted.n_iter_ and set(iterations) == {("iteration", True)}
+    assert end[0] == "fit"
+    plain = model().fit(X, y)
+    assert_same(fitted, plain)
