@@ -94,7 +94,8 @@ class DaskMixin:
             return self._fit_here(rows, classes, is_warm=previous is not None)
         with kept_checkpoint(self.checkpoint, lambda: mark_of(self, rows, classes)) as checkpoint:
             run = Run(checkpoint, self.verbose)
-            return self._publish(fit_many_rows(rows, self.n_features_in_, classes, plan, run))
+            fit = fit_many_rows(rows, self.n_features_in_, classes, plan, run)
+            return self._publish(fit, run)
 
     def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any], *, is_warm: bool) -> Self:
         """Fit to few rows, brought here."""

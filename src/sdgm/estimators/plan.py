@@ -106,9 +106,9 @@ class Plan:
 
     def seeds(self) -> list[int]:
         """One seed per start; the first is the user's own number, if there is one."""
+        rng = check_random_state(self.random_state)
         if isinstance(self.random_state, Integral):
             return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
-        rng = check_random_state(self.random_state)
         return [int(seed) for seed in rng.randint(LARGEST_SEED, size=self.n_init)]
 
     def with_settings(self, values: Mapping[str, Any]) -> Plan:

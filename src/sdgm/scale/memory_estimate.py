@@ -1,7 +1,7 @@
 """What a fit needs of memory, by arithmetic on shapes.
 
 The counts of copies are those of the arrays that are alive at once where most of them are, compared
-with measured peaks in ``tests/estimators/test_footprint.py``. They are of the first pass, with all
+with measured peaks in ``tests/scale/test_memory_estimate.py``. They are of the first pass, with all
 weights there; what pruning saves later on is nobody's to know.
 """
 

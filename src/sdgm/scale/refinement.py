@@ -264,16 +264,13 @@ class Stage:
 
 
 def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
-    """Go on learning with the rows of a stage; the fit as it was if that is interrupted."""
+    """Go on learning with the rows of a stage."""
     model, admissions = fit.model, 0
     candidates = plan.form.candidate_basis(len(model.scaler.center))
     if candidates is not None and plan.recipe.learns_alpha and plan.max_weights is None:
         model = replace(model, basis=candidates, state=model.among(candidates))
         admissions = stage.admissions
-    try:
-        refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
-    except KeyboardInterrupt:
-        return replace(fit, is_interrupted=True)
+    refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
     result = refinement.result
     training = replace(
         fit.training,
