@@ -106,7 +106,7 @@ class BaseSDGM(
             if isinstance(X, RowReader):
                 name_inputs(self, X)
             problem = prepared(rows, labels, sample_weight, plan)
-            reference = reference_for(problem, plan)
+            reference = reference_for(problem, plan) if plan.settings.wants_choice else None
             run.task.begin()
             if reference is None:
                 fit = fit_problem(problem, plan, run)

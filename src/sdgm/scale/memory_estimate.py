@@ -10,9 +10,12 @@ from __future__ import annotations
 from sdgm.core.cost import row_space_numbers
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.selection.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
+from sdgm.scale.memory import available_memory
 from sdgm.semi_supervised.graph import MAX_DENSE
 
 NUMBER = 8.0  # bytes
+# weights up to which their covariance is kept
+MAX_COVARIANCE = 4_000
 # the table: as given, sorted with its labels, standardised
 TABLE_COPIES = 3
 # columns of the design that are factorised or scaled: themselves, times the root of the weights,
@@ -110,6 +113,11 @@ def is_square(N: int, H: int, p: int) -> bool:
 def covariance_bytes(n_weights: int) -> float:
     """To compute the covariance of so many weights."""
     return COVARIANCE_COPIES * NUMBER * n_weights**2
+
+
+def keeps_covariance(n_weights: int) -> bool:
+    """Whether the covariance of so many weights is computed: it takes little, and fits."""
+    return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
 
 
 def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
