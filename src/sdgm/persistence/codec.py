@@ -24,7 +24,7 @@ from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
-from sdgm.tables.record import versions
+from sdgm.environment import versions
 
 # --- to bytes ---
 
