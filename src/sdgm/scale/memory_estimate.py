@@ -132,11 +132,3 @@ def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
 def clusters_bytes(N: int, D: int, n_clusters: int) -> float:
     """To find what is near what: covariances, shaped, with a floor, factorised; and a graph."""
     return NUMBER * (4.0 * n_clusters * D**2 + 2.5 * min(N, MAX_DENSE) ** 2)
-
-
-def process_bytes(K: int, N: int) -> float:
-    """To fit a mixture of K Gaussian processes to N rows.
-
-    A matrix of the rows per component, the kernel matrix, and what one component is made by.
-    """
-    return NUMBER * (K + 7.0) * N**2

@@ -24,8 +24,9 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import cluster_models
+from sdgm.core.mixtures.gaussian_mixture import chosen_mixture
 from sdgm.core.model.kernels import Kernel, RBFKernel
-from sdgm.core.selection.generative import bayes, chosen_mixture, generative_model
+from sdgm.core.selection.generative import bayes, generative_model
 from sdgm.core.selection.reference import (
     FACTOR_TOLERANCE,
     MANY_CLASSES,
