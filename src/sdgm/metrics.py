@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray, IntArray
 
 # how far from one the probabilities of a row may sum, for single precision and many classes
@@ -19,11 +20,6 @@ class Binning(StrEnum):
 
     UNIFORM = "uniform"
     QUANTILE = "quantile"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Binning:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"strategy must be one of {known}, got {value!r}.")
 
 
 class CalibrationBins(NamedTuple):
@@ -281,7 +277,7 @@ def calibration_bins(
     if n_bins < 1:
         raise ValueError(f"n_bins must be a positive integer, got {n_bins!r}; 15 is usual.")
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    if Binning(strategy) is Binning.QUANTILE:
+    if choice("strategy", strategy, Binning) is Binning.QUANTILE:
         edges = np.quantile(confidence, edges)
     index = np.searchsorted(edges[1:-1], confidence, side="left")
     s = None if sample_weight is None else checked_weights(sample_weight, len(index))

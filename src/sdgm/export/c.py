@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdgm._choice import choice
 from sdgm.atomic import replacing
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
@@ -130,7 +131,7 @@ def to_c(
     """
     checked_name(name)
     numbers = model if isinstance(model, PortableModel) else portable(model)
-    plan = make_plan(numbers, Precision(precision), _rows_of_table(model))
+    plan = make_plan(numbers, choice("precision", precision, Precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:
         source.write(path)

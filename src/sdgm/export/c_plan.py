@@ -30,11 +30,6 @@ class Precision(StrEnum):
     FLOAT = "float"
     FIXED = "fixed"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Precision:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"precision must be one of {known}, got {value!r}.")
-
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """The same type in numpy; of what whole numbers are made from, in fixed point."""
