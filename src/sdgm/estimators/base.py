@@ -102,7 +102,7 @@ class BaseSDGM(
                 table, classes = table_of(self, X, y, sample_weight)
                 run.task.begin()
                 fit = fit_many_rows(table, self.n_features_in_, classes, plan, run)
-                return self._publish(fit, run)
+                return self._keep(fit, run)
             rows, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
             if isinstance(X, RowReader):
                 name_inputs(self, X)
@@ -113,7 +113,7 @@ class BaseSDGM(
                 fit = fit_problem(problem, plan, run)
             else:
                 fit = fit_automatically(reference, problem, plan, run)
-            return self._publish(fit, run)
+            return self._keep(fit, run)
 
     def publish(self, model: FittedModel, training: Training) -> Self:
         """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
@@ -144,7 +144,7 @@ class BaseSDGM(
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         return Task(self, lambda: self._init_callback_context(max_subtasks=None), data)
 
-    def _publish(self, fit: Fit, run: Run) -> Self:
+    def _keep(self, fit: Fit, run: Run) -> Self:
         """Keep what a fit led to, and say so when it did not end well."""
         self.model_, self.training_ = fit.model, fit.training
         run.task.end()

@@ -1,4 +1,4 @@
-"""Smaller models from a fitted one: the path of `core.elimination` in the user's units."""
+"""Smaller models from a fitted one: the path of backward elimination in the user's units."""
 
 from __future__ import annotations
 

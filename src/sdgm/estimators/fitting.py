@@ -65,7 +65,7 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     )
     if plan.max_weights is None or fit.is_interrupted:
         return fit
-    return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
+    return within_budget(fit, plan.max_weights, problem.recipe, problem.sample, problem.sample)
 
 
 def columns_of(problem: Problem, plan: Plan) -> Columns:

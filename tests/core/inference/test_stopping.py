@@ -8,8 +8,8 @@ import pytest
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.mode import Mode
+from sdgm.core.inference.phases import NEVER, always
 from sdgm.core.inference.presets import FAST
-from sdgm.core.inference.pruning import NEVER, always
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.stopping import (
     SAMPLE_GAIN,

@@ -14,7 +14,7 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.evidence import updated_alpha
 from sdgm.core.inference.mode import Mode
-from sdgm.core.inference.pruning import FewColumns, FewWeights
+from sdgm.core.inference.phases import FewColumns, FewWeights
 from sdgm.core.model.state import State
 
 # quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the

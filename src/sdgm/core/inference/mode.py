@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.pruning import Phase
+from sdgm.core.inference.phases import Phase
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r, mixture_at
 from sdgm.core.objective.whitening import Whitening

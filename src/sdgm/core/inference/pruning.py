@@ -1,51 +1,16 @@
-"""Which components leave, which weights say nothing that others do not, and when they are few.
-
-The paper's update of alpha is gradual, which many correlated weights need. Few weights can be
-brought to their mode and judged each by itself: the final phase of the `fast` preset.
-"""
+"""Which components leave, and which weights say nothing that the others do not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdgm.core.inference.phases import Phase
 from sdgm.core.model.state import State
 
 # relative difference of weights that is only rounding; among equals the last is the reference
 SAME_SIZE = 1e-6
-
-
-Phase = Callable[[State], bool]
-
-
-@dataclass(frozen=True)
-class FewWeights:
-    """Whether there are no more than so many weights per component; zero for never."""
-
-    per_component: int
-
-    def __call__(self, state: State) -> bool:
-        return state.n_weights <= self.per_component * state.n_components
-
-
-@dataclass(frozen=True)
-class FewColumns:
-    """The same of columns that components share."""
-
-    per_component: int
-
-    def __call__(self, state: State) -> bool:
-        return len(np.unique(state.column)) <= self.per_component * state.n_components
-
-
-def always(state: State) -> bool:
-    """Whatever the state."""
-    return True
-
-
-NEVER = FewWeights(0)
 
 
 @dataclass(frozen=True)

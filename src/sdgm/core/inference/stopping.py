@@ -9,7 +9,7 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.inference.mode import Mode
-from sdgm.core.inference.pruning import NEVER, Phase
+from sdgm.core.inference.phases import NEVER, Phase
 from sdgm.core.model.state import Record, State
 from sdgm.core.solvers.block_precision import BlockPrecision
 

@@ -8,13 +8,8 @@ from sdgm.core.inference.alpha_updates import MacKay, SharedMacKay, SharedTwoPha
 from sdgm.core.inference.fixed_alpha import FixedAlpha
 from sdgm.core.inference.learning import Method
 from sdgm.core.inference.mode import EM, STEPS_TO_MODE, EMGradient
-from sdgm.core.inference.pruning import (
-    NEVER,
-    EmptyComponentsAndTies,
-    FewColumns,
-    FewWeights,
-    always,
-)
+from sdgm.core.inference.phases import NEVER, FewColumns, FewWeights, always
+from sdgm.core.inference.pruning import EmptyComponentsAndTies
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.stopping import Settled, SettledOrStalled
 from sdgm.core.solvers.select import Solver
