@@ -198,8 +198,8 @@ def check_model(model: Any) -> None:
     """Refuse what has no posterior over weights on a basis."""
     if not isinstance(model, BaseSDGM):
         raise TypeError(
-            f"pac_bayes_bound needs an SDGMClassifier, a KernelSDGMClassifier or a special case of them, "
-            f"got {type(model).__name__}."
+            "pac_bayes_bound needs an SDGMClassifier, a KernelSDGMClassifier or a special case of "
+            f"them, got {type(model).__name__}."
         )
     check_is_fitted(model)
     if model.covariance_ is None:
