@@ -131,6 +131,10 @@ class KernelSDGMClassifier(BaseSDGM):
         Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
         ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
         with automatic settings from the dense model.
+    model_ : FittedModel
+        The fitted model as a value, which most other attributes are read from.
+    training_ : Training
+        How it was learned, as a value.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
