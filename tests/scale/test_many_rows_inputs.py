@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sdgm
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray
 from sdgm.scale import refinement, sampling
@@ -317,7 +318,7 @@ def test_a_reader_names_its_inputs(n_rows: int) -> None:
 
 @pytest.mark.parametrize("path", ["X.npy", Path("X.npy")], ids=["text", "path"])
 def test_a_path_is_no_table(path) -> None:
-    for estimator in (model(), sdgm.MixtureOfGPsClassifier(), sdgm.SemiSupervisedSDGMClassifier()):
+    for estimator in (model(), MixtureOfGPsClassifier(), sdgm.SemiSupervisedSDGMClassifier()):
         with pytest.raises(TypeError, match=r"X is the path 'X.npy', not a table; .*mmap_mode"):
             estimator.fit(path, Y)
 
@@ -325,7 +326,7 @@ def test_a_path_is_no_table(path) -> None:
 def test_readers_are_for_estimators_that_need_all_rows_at_once_too() -> None:
     rows = Reader(X[:60])
     for estimator in (
-        sdgm.MixtureOfGPsClassifier(optimizer=False, n_components=1),
+        MixtureOfGPsClassifier(optimizer=False, n_components=1),
         sdgm.SemiSupervisedSDGMClassifier(model()),
     ):
         P = estimator.fit(rows, Y[:60]).predict_proba(X[:60])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import (
     DiscriminativeGMMClassifier,
     KernelSDGMClassifier,
-    MixtureOfGPsClassifier,
     RVMClassifier,
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,

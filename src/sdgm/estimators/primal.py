@@ -116,9 +116,9 @@ class SDGMClassifier(BaseSDGM):
         ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
         with automatic settings from the dense model.
     model_ : FittedModel
-        The fitted model as a value, which most other attributes are read from.
+        All that prediction needs, as one value.
     training_ : Training
-        How it was learned, as a value.
+        How it was learned, as one value.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
