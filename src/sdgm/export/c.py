@@ -20,7 +20,7 @@ from sdgm.export.c_plan import Plan, Precision, make_plan
 from sdgm.export.c_real import real_arithmetic
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def to_c(
 
     Parameters
     ----------
-    model : fitted classifier, TableModel or PortableModel
-        As in `sdgm.portable.portable`.
+    model : fitted classifier, TableModel or ExportModel
+        As in `sdgm.export.model.exportable`.
     precision : {"double", "float", "fixed"}, default="double"
         Type of all numbers. With float, inputs far outside of the training rows are moved in
         earlier, so that no score overflows; the header says where. With fixed, inputs and
@@ -129,7 +129,7 @@ def to_c(
     (True, True)
     """
     checked_name(name)
-    numbers = model if isinstance(model, PortableModel) else portable(model)
+    numbers = model if isinstance(model, ExportModel) else exportable(model)
     plan = make_plan(numbers, Precision(precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:
@@ -139,7 +139,7 @@ def to_c(
 
 def _rows_of_table(model: Any) -> Mapping[int, int]:
     """Rows of the user's table, from 1, by row of the training rows; empty where not known."""
-    if isinstance(model, PortableModel) or not hasattr(model, "record"):
+    if isinstance(model, ExportModel) or not hasattr(model, "record"):
         return {}
     classifier, _ = classifier_and_inputs(model)
     if not hasattr(classifier, "relevance_"):

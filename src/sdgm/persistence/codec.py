@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.persistence import classifiers, semi_supervised, tables
 from sdgm.persistence.arrays import check_arrays
@@ -24,7 +25,6 @@ from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
-from sdgm.environment import versions
 
 # --- to bytes ---
 
