@@ -19,7 +19,7 @@ from sdgm.core.cost import KEPT_NUMBERS
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.objective.whitening import Picks, Whitening
-from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky, trouble
+from sdgm.core.solvers.precision import robust_precision_cholesky
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,10 @@ class BlockPrecision:
 
     @classmethod
     def from_blocks(
-        cls, coordinates: Sequence[slice], curvature: list[FloatArray], *, robust: bool = False
+        cls, coordinates: Sequence[slice], curvature: list[FloatArray]
     ) -> BlockPrecision:
-        """Factorise; with ``robust`` something may be added to the diagonals."""
-        factors = []
-        for block in curvature:
-            factor = robust_precision_cholesky(block) if robust else precision_cholesky(block)
-            if factor is None:
-                raise trouble(block)
-            factors.append(factor)
-        return cls(coordinates, curvature, factors)
+        """Factorise, climbing the jitter ladder when needed."""
+        return cls(coordinates, curvature, [robust_precision_cholesky(C) for C in curvature])
 
     @property
     def half_log_det(self) -> float:

@@ -89,7 +89,7 @@ def maximize_by_blocks(
 
     def blocks_at(place: GradientPoint | NewtonPoint) -> BlockPrecision:
         curvature = curvature_blocks(rows, place.mixture, whitening)
-        return BlockPrecision.from_blocks(whitening.coordinates, curvature, robust=True)
+        return BlockPrecision.from_blocks(whitening.coordinates, curvature)
 
     def height(place: GradientPoint | NewtonPoint) -> float:
         return log_posterior(place.fit, place.theta, complete=complete)
