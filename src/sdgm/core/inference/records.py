@@ -17,7 +17,7 @@ from sdgm.core.solvers.points import log_posterior
 
 
 class Clock:
-    """Seconds since learning began, those of earlier passes included."""
+    """Seconds since learning began, including earlier passes."""
 
     def __init__(self, earlier: Sequence[Record] = ()) -> None:
         self.begin = perf_counter() - (earlier[-1].seconds if earlier else 0.0)

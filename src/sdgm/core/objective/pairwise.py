@@ -39,7 +39,7 @@ class Side:
     coordinates : slice
         Where the weights are in theta; empty without.
     position : (m_k,) integer array
-        The column of each, among those of the pairs.
+        The column of each, among the columns of the pairs.
     """
 
     components: IntArray
@@ -47,7 +47,7 @@ class Side:
     position: IntArray
 
     def root(self, P: FloatArray) -> FloatArray:
-        """Root of its posterior, from those of all components, (K, N): (N,)."""
+        """Root of its posterior, from the posteriors P (K, N): (N,)."""
         first = self.components[0]
         return np.sqrt(P[first] if len(self.components) == 1 else P[self.components].sum(axis=0))
 
@@ -99,12 +99,7 @@ class Pairs:
     def matrices(self, Zt: FloatArray, P: FloatArray) -> FloatArray:
         """``B_kl`` of every pair: (n_pairs, q, q).
 
-        Parameters
-        ----------
-        Zt : (q, N) array
-            What `take` gives, times the root of the sample weights.
-        P : (K, N) array
-            Posteriors of all components.
+        Zt (q, N) comes from `take`, times the root of the sample weights; P is (K, N).
         """
         result = np.empty((self.n_pairs, len(Zt), len(Zt)))
         roots = [side.root(P) for side in self.sides]
@@ -131,7 +126,7 @@ class Pairs:
 
 
 def pairs_pay(n_rows: int, whitening: Whitening) -> bool:
-    """Whether the curvature of so many rows takes less time by pairs than by itself."""
+    """Whether the curvature takes less time by pairs than as a whole."""
     if not isinstance(whitening.factor, Picks):
         return False
     sizes = np.diff(whitening.starts).astype(np.float64)

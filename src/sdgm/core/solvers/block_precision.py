@@ -46,11 +46,10 @@ class BlockPrecision:
 
     @property
     def half_log_det(self) -> float:
-        """Half the log determinant of the blocks, which is at least that of the whole."""
+        """Half the log determinant of the blocks, never less than for the whole matrix."""
         return sum(float(np.log(L.diagonal()).sum()) for L in self.cholesky)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """The blocks' inverse times b: (m,)."""
         result = np.empty_like(b)
         for where, L in zip(self.coordinates, self.cholesky, strict=True):
             if where.start < where.stop:
@@ -65,14 +64,13 @@ class BlockPrecision:
         ]
 
     def shrinkage_diagonal(self) -> FloatArray:
-        """Diagonal of ``I - V``: (m,)."""
         return np.concatenate([np.diagonal(block) for block in self.shrinkage(self.coordinates)])
 
 
 def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
     """Diagonal blocks of the curvature of J, one per component: K arrays (m_k, m_k)."""
     p = whitening.rank
-    # with many coordinates it is less work to form the block in those of Z first
+    # with many coordinates it is less work to form the block in the coordinates of Z first
     in_Z = [
         not isinstance(whitening.factor, Picks) and is_wide(where.stop - where.start, p)
         for where in whitening.coordinates
@@ -103,7 +101,7 @@ def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) ->
 
 
 def is_wide(m: int, p: int) -> bool:
-    """Whether a component has so many coordinates, of p, that Z' W Z is less work than G' W G."""
+    """Whether for a component of m coordinates Z' W Z is less work than G' W G."""
     return p**2 < 2 * p * m + m**2
 
 

@@ -1,10 +1,10 @@
 """The innermost loop for many components: Newton's method without Newton's matrix.
 
-Directions come from conjugate gradients, whose products with the curvature cost as much as a
-gradient, and which end early: far from the mode a rough direction is as good as an exact one, and
-one that leads far outside the trust radius is worth nothing. The diagonal
-blocks, which cost as much as dozens of products, are computed once where the climb begins, to
-precondition; and again at its end, for the evidence, if that is elsewhere.
+Directions come from preconditioned conjugate gradients, whose products with the curvature cost as
+much as a gradient, and which end early: far from the mode a rough direction is as good as an exact
+one, and steps stay within a trust radius. The diagonal blocks, which cost as much as dozens of
+products, are computed once where the climb begins, to precondition; and again at its end, for the
+evidence, if that is elsewhere.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from sdgm.core.solvers.points import (
     log_posterior,
 )
 
-# conjugate gradients end when the residual has shrunk by such a factor, rough to exact, or after
-# so many products
+# conjugate gradients end when the residual has shrunk by this factor, rough to exact, or after this
+# many products
 ROUGH, EXACT = 0.1, 1e-3
 MAX_PRODUCTS = 60
-# products after which the blocks are computed anew, at least, where that is less work
+# least number of products after which the blocks are computed again, where that is less work
 MANY_PRODUCTS = 30
 # steps in place of one with Newton's matrix: they are rougher, and much less work
 STEPS = 10
-# the next direction may be so many times as long as the step that was taken, in full or in part
+# trust radius relative to the step that was taken, in full or in part
 FAR, NEAR = 4.0, 1.0
 # log posterior per component that a climb gains before its end counts as elsewhere
 ELSEWHERE = 0.1
@@ -82,7 +82,7 @@ def maximize_by_blocks(
     r_from: Mixture | None,
     observed: bool = False,
 ) -> tuple[NewtonPoint, int]:
-    """As `newton.maximize_over_w`; the precision at the end is that of the diagonal blocks."""
+    """As `newton.maximize_over_w`, with the diagonal blocks as precision at the end."""
     complete = r_from is not None or rows.has_initial_r
 
     at = partial(gradient_point, rows, whitening, r_from=r_from)
@@ -183,15 +183,7 @@ class Preconditioner:
 
 
 class Path(NamedTuple):
-    """What conjugate gradients came to.
-
-    Attributes
-    ----------
-    end : (m,) array
-    length : float
-        In the norm of what preconditions.
-    n_products : int
-    """
+    """Where conjugate gradients end, with the length in the norm of the preconditioner."""
 
     end: FloatArray
     length: float
@@ -207,18 +199,8 @@ def conjugate_gradients(
 ) -> Path:
     """An uphill direction near the solution of ``product(x) = b``.
 
-    Ends early at a direction of negative curvature, with what is reached, and where it leaves the
-    region that is trusted.
-
-    Parameters
-    ----------
-    product : callable
-    b : (m,) array
-    inverse : Preconditioner or BlockPrecision
-    residual : float
-        Part of b, in the norm of the inverse, that may be left.
-    radius : float
-        Of the trusted region.
+    Ends early at a direction of negative curvature and at the trust radius. ``residual`` is the
+    part of b, in the norm of the inverse, that may be left.
     """
     x, left = np.zeros_like(b), b.copy()
     z = inverse.solve(left)
