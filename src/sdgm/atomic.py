@@ -19,21 +19,8 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
     a loss of power, one of the two is there, complete. A link stays a link, and the file that it
     points to is replaced. Devices and pipes are written to directly.
 
-    Parameters
-    ----------
-    path : path
-        In a folder that exists.
-    text : bool, default=False
-        Whether to write UTF-8 text, with line ends unchanged, instead of bytes.
-
-    Yields
-    ------
-    file : open file
-
-    Raises
-    ------
-    OSError
-        The system's message, with the name of ``path``.
+    With ``text`` it is UTF-8 text with line ends unchanged, instead of bytes. Errors are the
+    system's, with the name of ``path``.
 
     Examples
     --------
@@ -72,6 +59,16 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
         if error.errno is None or not ours:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """A path to write to, refused if it is a folder or in none."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+    return path
 
 
 def is_direct(target: Path) -> bool:

@@ -10,11 +10,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import log_loss
 
+from sdgm.atomic import checked_path
 from sdgm.core.inference.presets import Preset
 from sdgm.datasets import Dataset, MissingDataError, load_ripley, make_ripley
 from sdgm.datasets.ripley import bayes_posterior
@@ -30,29 +31,14 @@ PICTURE_DPI = 150
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of one way to learn, in the columns of the demo's table.
+    """What came out of one way to learn, in the columns of the demo's table; None if not known."""
 
-    Attributes
-    ----------
-    error : float
-        Share of test rows that are misclassified.
-    log_loss : float or None
-        On the test rows; None where there is no such number, as below.
-    weights : (int, int) or None
-        Before and after learning.
-    components : (tuple of int, tuple of int) or None
-        Per class, before and after learning.
-    relevance_vectors : int or None
-    seconds : float or None
-        To fit.
-    """
-
-    error: float
-    log_loss: float | None = None
-    weights: tuple[int, int] | None = None
-    components: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    error: float  # share of test rows that are misclassified
+    log_loss: float | None = None  # on the test rows
+    weights: tuple[int, int] | None = None  # before and after learning
+    components: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # likewise, per class
     relevance_vectors: int | None = None
-    seconds: float | None = None
+    seconds: float | None = None  # to fit
 
 
 # Table 1 (error, weights left; 5 N weights at the start, as the MGP) and the text on Figure 3
@@ -61,25 +47,13 @@ PUBLISHED = Outcome(error=0.091, weights=(1250, 6), components=((3, 3), (2, 2)))
 
 @dataclass(frozen=True)
 class DemoResult:
-    """The demo's data, models and numbers.
+    """The demo's data, models and numbers."""
 
-    Attributes
-    ----------
-    data : Dataset
-        The published rows, or rows drawn from the same distribution.
-    models : dict from preset to KernelSDGMClassifier
-    outcomes : dict from preset to Outcome
-    bayes : Outcome
-        Of Bayes' rule with the true Gaussians, on the same test rows.
-    picture : Path or None
-        The file written.
-    """
-
-    data: Dataset
+    data: Dataset  # the published rows, or rows drawn from the same distribution
     models: dict[Preset, KernelSDGMClassifier]
     outcomes: dict[Preset, Outcome]
-    bayes: Outcome
-    picture: Path | None
+    bayes: Outcome  # of Bayes' rule with the true Gaussians, on the same test rows
+    picture: Path | None  # the file written
 
 
 def run_demo(
@@ -97,12 +71,7 @@ def run_demo(
     preset : {"paper", "fast"}, default="paper"
         Which of the two models the picture shows.
     output : path, optional
-        File to write the picture to, in the format of its suffix: .png, .svg or .pdf. Needs
-        matplotlib.
-
-    Returns
-    -------
-    result : DemoResult
+        File to write the picture to: .png, .svg or .pdf. Needs matplotlib.
 
     Examples
     --------
@@ -137,15 +106,9 @@ def ripley(seed: int) -> Dataset:
 
 def paper_model(preset: Preset | str, seed: int) -> KernelSDGMClassifier:
     """The paper's model of Ripley's problem, not fitted yet."""
+    kernel: dict[str, Any] = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
     return KernelSDGMClassifier(
-        COMPONENTS_PER_CLASS,
-        kernel="poly",
-        degree=2,
-        gamma=1.0,
-        coef0=1.0,
-        standardize=False,
-        preset=preset,
-        random_state=seed,
+        COMPONENTS_PER_CLASS, **kernel, standardize=False, preset=preset, random_state=seed
     )
 
 
@@ -178,17 +141,14 @@ def draw_demo(result: DemoResult, preset: Preset) -> BoundaryDisplay:
     X_train, y_train, _, _ = result.data.split()
     display = BoundaryDisplay.from_estimator(result.models[preset], X_train, y_train, ax=new_axes())
     rows = "generated rows" if result.data.generated else "published rows"
-    display.ax_.set_title(
-        f"Ripley's problem ({rows}), dual SDGM, preset {preset}\n", fontweight="bold"
-    )
-    display.ax_.text(
-        0.5,
-        1.025,
-        f"test error {100 * outcome.error:.1f} %      weights {weights}      "
+    ax, gap = display.ax_, " " * 6
+    ax.set_title(f"Ripley's problem ({rows}), dual SDGM, preset {preset}\n", fontweight="bold")
+    numbers = (
+        f"test error {100 * outcome.error:.1f}%",
+        f"weights {weights}",
         f"components {components}",
-        transform=display.ax_.transAxes,
-        ha="center",
     )
+    ax.text(0.5, 1.025, gap.join(numbers), transform=ax.transAxes, ha="center")
     return display
 
 
@@ -206,10 +166,7 @@ def checked_output(path: Path) -> Path:
         raise ValueError(
             f"cannot write {path}: a picture's name must end in {', '.join(PICTURE_SUFFIXES)}."
         )
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+    checked_path(path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"cannot write {path}: permission denied.")
     return path

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray, IntArray
 
 # how far from one the probabilities of a row may sum, for single precision and many classes
@@ -20,11 +21,6 @@ class Binning(StrEnum):
     UNIFORM = "uniform"
     QUANTILE = "quantile"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Binning:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"strategy must be one of {known}, got {value!r}.")
-
 
 class CalibrationBins(NamedTuple):
     """Predictions in bins of similar confidence; bins without rows are left out.
@@ -33,10 +29,8 @@ class CalibrationBins(NamedTuple):
     ----------
     n_rows : (n_bins,) array
         Rows in each bin, integers; with sample weights their sums.
-    confidence : (n_bins,) array
-        Their mean confidence.
-    frequency : (n_bins,) array
-        The share of them where the prediction came true.
+    confidence, frequency : (n_bins,) arrays
+        Their mean confidence, and the share of them where the prediction came true.
     """
 
     n_rows: IntArray | FloatArray
@@ -57,10 +51,8 @@ class RejectionCurve(NamedTuple):
 
     Attributes
     ----------
-    answered : (n_points,) array
-        Share of the rows that are answered, increasing; the last is 1.
-    error : (n_points,) array
-        The share of wrong labels among them.
+    answered, error : (n_points,) arrays
+        Share of the rows that are answered, increasing to 1, and of wrong labels among them.
     confidence : (n_points,) array
         The probability of the most probable class that is needed to be answered, decreasing.
     """
@@ -100,17 +92,15 @@ def expected_calibration_error(
 ) -> float:
     """Expected calibration error of the most probable class (top-label ECE).
 
-    Rows are put into bins of equal width by the probability of their most probable class. In every
-    bin the mean confidence is compared with the share of rows where this class is the true one; the
-    error is the mean of the absolute differences over the rows.
+    Rows are binned by the probability of their most probable class; the error is the mean absolute
+    difference, over the rows, between the mean confidence of a bin and its share of right labels.
 
     Parameters
     ----------
-    y_true : array of shape (n_samples,)
-    P : array of shape (n_samples, n_classes)
-        Class probabilities, as from `predict_proba`.
+    y_true, P : arrays of shape (n_samples,) and (n_samples, n_classes)
+        Labels, and class probabilities as from `predict_proba`.
     n_bins : int, default=15
-        Bins between 0 and 1, each with its upper and without its lower end.
+        Bins of equal width between 0 and 1, each with its upper and without its lower end.
     labels : array of shape (n_classes,), optional
         Label of each column of P; the sorted labels in ``y_true`` if not given.
     sample_weight : array of shape (n_samples,), optional
@@ -220,8 +210,7 @@ def area_under_rejection_curve(
 ) -> float:
     """Mean error over all shares of answered rows, the most confident ones first.
 
-    It is small where labels are right and where the wrong ones are the unsure ones. Only the order
-    of the confidences matters, not their values.
+    Only the order of the confidences matters, not their values.
 
     Parameters
     ----------
@@ -259,18 +248,13 @@ def calibration_bins(
 
     Parameters
     ----------
-    came_true : (n_samples,) boolean array
-    confidence : (n_samples,) array
-        The probability that was given to it.
+    came_true, confidence : (n_samples,) arrays
+        Whether a prediction came true, and the probability that was given to it.
     n_bins : int
     strategy : {"uniform", "quantile"}
         Bins of equal width, or of about equal numbers of rows (weights do not move them).
     sample_weight : (n_samples,) array, optional
         How often each row counts.
-
-    Returns
-    -------
-    bins : CalibrationBins
 
     Examples
     --------
@@ -281,7 +265,7 @@ def calibration_bins(
     if n_bins < 1:
         raise ValueError(f"n_bins must be a positive integer, got {n_bins!r}; 15 is usual.")
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    if Binning(strategy) is Binning.QUANTILE:
+    if choice("strategy", strategy, Binning) is Binning.QUANTILE:
         edges = np.quantile(confidence, edges)
     index = np.searchsorted(edges[1:-1], confidence, side="left")
     s = None if sample_weight is None else checked_weights(sample_weight, len(index))

@@ -9,14 +9,7 @@ LONGEST_NAME = 48
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """A number with what it counts, in the plural where it is not one.
-
-    Parameters
-    ----------
-    n : int
-    noun : str
-    plural : str, optional
-        Where it does not end in s, or ies for y.
+    """A number with what it counts; a plural that does not end in s, or ies for y, is given.
 
     Examples
     --------
@@ -31,13 +24,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def listed(words: Iterable[str], most: int | None = None) -> str:
-    """Words with commas and an 'and'.
-
-    Parameters
-    ----------
-    words : iterable of str
-    most : int, optional
-        Of more words than this, the others are counted only.
+    """Words with commas and an 'and'; of more words than ``most``, the others are counted only.
 
     Examples
     --------
@@ -55,14 +42,7 @@ def listed(words: Iterable[str], most: int | None = None) -> str:
 def shown(name: object, longest: int = LONGEST_NAME, *, ascii: bool = False) -> str:
     r"""A name on one line: control characters as escapes, shortened if very long, a blank quoted.
 
-    Parameters
-    ----------
-    name : object
-        What ``str`` makes of it is shown.
-    longest : int
-        Characters.
-    ascii : bool
-        Whether to escape all that is not ASCII.
+    With ``ascii``, all that is not ASCII is escaped too.
 
     Examples
     --------

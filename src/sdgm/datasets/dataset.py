@@ -10,6 +10,8 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 
+Labels = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -18,33 +20,29 @@ class Dataset:
     Attributes
     ----------
     name : str
-    X : (N, D) array
-    y : (N,) array
-        Labels as in the source.
+    X, y : (N, D) and (N,) arrays
+        Inputs, and labels as in the source.
     splits : sequence of (train, test)
         Row numbers into ``X``, one pair of arrays per split; empty when the source has none.
     source, licence : str
     sha256 : str or None
-        Checksum that the file was held against, None when there is no file.
+        Checksum of the file, None when there is none.
     generated : bool
-        Whether the rows were made here instead of read.
+        Whether the rows were drawn instead of read.
     split_names : sequence of str
-        What each split is called, such as "original split 7"; may be left empty.
+        Such as "original split 7"; may be left empty.
 
     Examples
     --------
     >>> from sdgm.datasets import make_ripley
-    >>> data = make_ripley(n_train=80, n_test=20)
-    >>> X_train, y_train, X_test, y_test = data.split()
+    >>> X_train, y_train, X_test, y_test = make_ripley(n_train=80, n_test=20).split()
     >>> X_train.shape, X_test.shape
     ((80, 2), (20, 2))
-    >>> data.split_names
-    ['drawn']
     """
 
     name: str
     X: FloatArray = field(repr=False)
-    y: np.ndarray[Any, Any] = field(repr=False)
+    y: Labels = field(repr=False)
     splits: Sequence[tuple[IntArray, IntArray]] = field(repr=False)
     source: str
     licence: str
@@ -59,9 +57,7 @@ class Dataset:
                 "for them: give one name per split or none at all."
             )
 
-    def split(
-        self, i: int = 0
-    ) -> tuple[FloatArray, np.ndarray[Any, Any], FloatArray, np.ndarray[Any, Any]]:
+    def split(self, i: int = 0) -> tuple[FloatArray, Labels, FloatArray, Labels]:
         """``X_train, y_train, X_test, y_test`` of the i-th split."""
         if not self.splits:
             raise ValueError(
@@ -70,3 +66,27 @@ class Dataset:
             )
         train, test = self.splits[i]
         return self.X[train], self.y[train], self.X[test], self.y[test]
+
+
+def with_one_split(
+    name: str,
+    X: FloatArray,
+    y: Labels,
+    n_train: int,
+    source: str,
+    *,
+    licence: str = "none needed",
+    sha256: str | None = None,
+) -> Dataset:
+    """The record of rows with whole labels, training rows first; drawn unless there is a file."""
+    return Dataset(
+        name=name,
+        X=X,
+        y=y.astype(np.intp),
+        splits=[(np.arange(n_train), np.arange(n_train, len(X)))],
+        source=source,
+        licence=licence,
+        sha256=sha256,
+        generated=sha256 is None,
+        split_names=["published" if sha256 else "drawn"],
+    )

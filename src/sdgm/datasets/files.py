@@ -13,18 +13,15 @@ class MissingDataError(FileNotFoundError):
 
     Parameters
     ----------
-    file : str
-        Path of the file below the data folder.
+    file, folder : str, Path
+        Path of the file below the data folder, and this folder.
     where_to_get : str
         What to fetch, and from where.
-    folder : Path
-        Where it was looked for.
     put_in : str or None
         Where to put what was fetched, below the data folder; by default where the file would be.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> print(MissingDataError("a/b.npz", "b.npz from https://example.org", Path("data")))
     a/b.npz is not in the data folder data: get b.npz from https://example.org and put it in
     data...a, or let the environment variable SDGM_DATA name the folder that has it.
@@ -41,16 +38,10 @@ class MissingDataError(FileNotFoundError):
 
 
 class DamagedDataError(ValueError):
-    """A data file is not, byte for byte or value for value, the one it should be.
-
-    Parameters
-    ----------
-    *paths : Path
-        The file, or several that were held against one checksum.
+    """A data file, or several with one checksum, is not the one it should be.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> print(DamagedDataError(Path("b.npz")))
     b.npz is damaged or another version (its checksum is not the expected one); remove it or get
     it anew.
@@ -67,12 +58,7 @@ def data_folder() -> Path:
     """The folder that data files are looked for in.
 
     ``$SDGM_DATA`` if it is set, else a folder of the user's own: below ``%LOCALAPPDATA%`` on
-    Windows, below ``$XDG_DATA_HOME`` or ``~/.local/share`` elsewhere.
-
-    Returns
-    -------
-    folder : Path
-        It need not exist.
+    Windows, below ``$XDG_DATA_HOME`` or ``~/.local/share`` elsewhere. It need not exist.
 
     Examples
     --------

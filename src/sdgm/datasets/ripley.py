@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 
 from sdgm._typing import FloatArray
-from sdgm.datasets.dataset import Dataset
+from sdgm.datasets.dataset import Dataset, with_one_split
 from sdgm.datasets.files import DamagedDataError, MissingDataError, data_folder, read_verified
 
 # Two Gaussians per class, all with covariance 0.03 I and equal shares.
@@ -35,13 +35,7 @@ def load_ripley() -> Dataset:
     """Ripley's synthetic problem as published: 250 training rows, 1000 test rows.
 
     Read from ``ripley/ripley_synth.npz`` in `data_folder`, or else from the original text files
-    ``ripley/synth.tr`` and ``ripley/synth.te`` there; either way the values are held against a
-    checksum.
-
-    Returns
-    -------
-    data : Dataset
-        Labels 0 and 1, one split.
+    ``ripley/synth.tr`` and ``ripley/synth.te`` there, with a checksum. Labels are 0 and 1.
 
     Raises
     ------
@@ -62,12 +56,12 @@ def load_ripley() -> Dataset:
     """
     folder = data_folder()
     if (folder / PACKED).is_file():
-        X, y, n_train = read_packed(folder / PACKED)
-        return ripley_dataset(X, y, n_train, source=SOURCE, sha256=PACKED_SHA256)
+        rows, sha256 = read_packed(folder / PACKED), PACKED_SHA256
+        return with_one_split("Ripley", *rows, SOURCE, licence=LICENCE, sha256=sha256)
     train, test = (folder / name for name in ORIGINALS)
     if train.is_file() and test.is_file():
-        X, y, n_train = read_originals(train, test)
-        return ripley_dataset(X, y, n_train, source=SOURCE, sha256=ORIGINALS_SHA256)
+        rows, sha256 = read_originals(train, test), ORIGINALS_SHA256
+        return with_one_split("Ripley", *rows, SOURCE, licence=LICENCE, sha256=sha256)
     raise MissingDataError(PACKED, WHERE_TO_GET, folder)
 
 
@@ -102,25 +96,12 @@ def make_ripley(n_train: int = 250, n_test: int = 1000, random_state: Any = 0) -
             raise ValueError(f"{name} must be at least 4, one row per Gaussian, got {n}.")
     rng = check_random_state(random_state)
     (X_train, y_train), (X_test, y_test) = (drawn_rows(n, rng) for n in (n_train, n_test))
-    return ripley_dataset(
-        np.concatenate([X_train, X_test]),
-        np.concatenate([y_train, y_test]),
-        n_train,
-        source="drawn from Ripley's four Gaussians",
-        sha256=None,
-    )
+    X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
+    return with_one_split("Ripley", X, y, n_train, "drawn from Ripley's four Gaussians")
 
 
 def bayes_posterior(X: FloatArray) -> FloatArray:
-    """P(c | x) by Bayes' rule from the true Gaussians: the best that any classifier can know.
-
-    Parameters
-    ----------
-    X : (N, 2) array
-
-    Returns
-    -------
-    P_c : (N, 2) array
+    """P(c | x) by Bayes' rule from the true Gaussians, the best that can be known: (N, 2).
 
     Examples
     --------
@@ -161,20 +142,3 @@ def read_originals(train: Path, test: Path) -> tuple[FloatArray, np.ndarray[Any,
     if hashlib.sha256(table.astype("<f8").tobytes()).hexdigest() != ORIGINALS_SHA256:
         raise DamagedDataError(train, test)
     return table[:, :2], table[:, 2], len(parts[0])
-
-
-def ripley_dataset(
-    X: FloatArray, y: np.ndarray[Any, Any], n_train: int, *, source: str, sha256: str | None
-) -> Dataset:
-    """The record, training rows first."""
-    return Dataset(
-        name="Ripley",
-        X=X,
-        y=y.astype(np.intp),
-        splits=[(np.arange(n_train), np.arange(n_train, len(X)))],
-        source=source,
-        licence=LICENCE if sha256 else "none needed",
-        sha256=sha256,
-        generated=sha256 is None,
-        split_names=["published" if sha256 else "drawn"],
-    )

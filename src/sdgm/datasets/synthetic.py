@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sdgm._typing import FloatArray, IntArray
-from sdgm.datasets.dataset import Dataset
+from sdgm.datasets.dataset import Dataset, with_one_split
 
 # Appendix B gives the numbers of Gaussians and of rows. Deviation and centres are those of the
 # authors' generator.
@@ -25,10 +24,8 @@ WAVEFORM_POSITIVE = 1
 def make_checkerboard(n_train: int = 20, n_test: int = 100, random_state: Any = 0) -> Dataset:
     """Sixteen Gaussians on a 4 x 4 grid, their two classes alternating: the set of Appendix B.
 
-    The centres are 0.5 apart, at -0.75, -0.25, 0.25 and 0.75 along both axes, and the standard
-    deviation is 0.125, a quarter of that, so neighbours barely touch. Appendix B tells only the
-    numbers of Gaussians and of rows; centres and deviation are those of the authors' generator.
-    Bayes' rule errs on 6.6 % of all such rows.
+    The centres are at -0.75, -0.25, 0.25 and 0.75 along both axes, and the standard deviation is
+    0.125, so neighbours barely touch: Bayes' rule errs on 6.6% of all such rows.
 
     Parameters
     ----------
@@ -57,7 +54,8 @@ def make_checkerboard(n_train: int = 20, n_test: int = 100, random_state: Any = 
         [rng.normal(np.repeat(centres, n, axis=0), CHECKERBOARD_SIGMA) for n in (n_train, n_test)]
     )
     y = np.concatenate([np.repeat(classes, n) for n in (n_train, n_test)])
-    return drawn("checkerboard", X, y, 16 * n_train, "drawn from Appendix B's sixteen Gaussians")
+    source = "drawn from Appendix B's sixteen Gaussians"
+    return with_one_split("checkerboard", X, y, 16 * n_train, source)
 
 
 def make_waveform(
@@ -106,7 +104,7 @@ def make_waveform(
     a, b = WAVES[WAVES_OF_CLASS[c].T]  # (N, 21) each
     X = u * a + (1.0 - u) * b + rng.normal(size=(N, WAVES.shape[1]))
     y = c if n_classes == 3 else np.where(c == WAVEFORM_POSITIVE, 1, -1)
-    return drawn("waveform", X, y, n_train, "drawn from Breiman's three waveforms")
+    return with_one_split("waveform", X, y, n_train, "drawn from Breiman's three waveforms")
 
 
 def check_sizes(**sizes: int) -> None:
@@ -114,18 +112,3 @@ def check_sizes(**sizes: int) -> None:
     for name, n in sizes.items():
         if n < 1:
             raise ValueError(f"{name} must be at least 1, got {n}.")
-
-
-def drawn(name: str, X: FloatArray, y: IntArray, n_train: int, source: str) -> Dataset:
-    """The record of drawn rows, training rows first."""
-    return Dataset(
-        name=name,
-        X=X,
-        y=y.astype(np.intp),
-        splits=[(np.arange(n_train), np.arange(n_train, len(X)))],
-        source=source,
-        licence="none needed",
-        sha256=None,
-        generated=True,
-        split_names=["drawn"],
-    )

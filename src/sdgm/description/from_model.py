@@ -37,12 +37,7 @@ def describe(model: Any) -> Description:
 
     Parameters
     ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
-        SemiSupervisedSDGMClassifier, or a TableModel
-
-    Returns
-    -------
-    Description
+    model : fitted classifier of this package, or TableModel
 
     Examples
     --------
@@ -113,11 +108,12 @@ def _classes(classifier: BaseSDGM, names: tuple[str, ...]) -> tuple[ClassDescrip
             gaussian=_gaussian(classifier, k, names),
         )
 
-    own = [
-        np.flatnonzero(classifier.component_class_ == c) for c in range(len(classifier.classes_))
-    ]
+    of_class = classifier.component_class_
     return tuple(
-        ClassDescription(label, tuple(mode(int(k), i + 1) for i, k in enumerate(own[c])))
+        ClassDescription(
+            label,
+            tuple(mode(k, i) for i, k in enumerate(np.flatnonzero(of_class == c).tolist(), 1)),
+        )
         for c, label in enumerate(classifier.classes_.tolist())
     )
 
@@ -171,8 +167,7 @@ def _kernel_formula(classifier: BaseSDGM) -> str | None:
         case LinearKernel():
             return "k(x, v) = x'v"
         case other:
-            name = getattr(other.function, "__name__", "a function")
-            return f"k(x, v) by {name}"
+            return f"k(x, v) by {getattr(other.function, '__name__', 'a function')}"
 
 
 def _vectors(
@@ -211,10 +206,9 @@ def _decoded(inputs: tuple[Input, ...], features: FloatArray) -> dict[str, Any]:
 
 def _gaussian(classifier: BaseSDGM, k: int, names: tuple[str, ...]) -> GaussianDescription | None:
     """The Gaussian that exp(score) is in the inputs that component k uses, if it is one."""
+    model = classifier.model_
     try:
-        _, (a,), (Q,) = standardized_form(
-            classifier.model_.basis, classifier.coef_[[k]], len(names)
-        )
+        _, (a,), (Q,) = standardized_form(model.basis, model.coef[[k]], len(names))
     except ValueError:  # no quadratic function
         return None
     own = np.flatnonzero((a != 0.0) | Q.any(axis=1))
@@ -231,14 +225,11 @@ def _gaussian(classifier: BaseSDGM, k: int, names: tuple[str, ...]) -> GaussianD
     # relative to the variance that an input has once all others are known, 1 / s_ii
     if np.max(variance * -2.0 * np.diagonal(Q)[own]) > FLAT:
         return None
-    deviation = np.sqrt(variance)
-    scaler = classifier.model_.scaler
-    scale = 1.0 / scaler.inverse_scale[own]
+    deviation, scale = np.sqrt(variance), 1.0 / model.scaler.inverse_scale[own]
+    correlation = covariance / deviation / deviation[:, None]
     return GaussianDescription(
         features=tuple(names[i] for i in own),
-        mean=tuple((scaler.center[own] + scale * mean).tolist()),
+        mean=tuple((model.scaler.center[own] + scale * mean).tolist()),
         std=tuple((scale * deviation).tolist()),
-        correlation=tuple(
-            tuple(row) for row in (covariance / deviation / deviation[:, None]).tolist()
-        ),
+        correlation=tuple(map(tuple, correlation.tolist())),
     )

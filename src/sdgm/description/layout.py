@@ -59,10 +59,9 @@ class Layout:
         weights += f": removed {removed:,} of {initial:,} weights." if removed > 0 else "."
         classes = f"{len(description.classes)} classes"
         classes += ": " if target is None else f" of {self.name(target)}: "
+        title = f"Sparse discriminative Gaussian mixture, {form} ({description.estimator})"
         lines = [
-            *self.wrapped(
-                f"Sparse discriminative Gaussian mixture, {form} ({description.estimator})"
-            ),
+            *self.wrapped(title),
             *self.items(classes, [self.name(each.label) for each in description.classes]),
             *self.wrapped(weights),
         ]

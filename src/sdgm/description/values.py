@@ -17,9 +17,8 @@ class TermDescription:
     name : str
         Such as ``age*dose``, of standardised inputs; ``1`` for the constant; in the dual form
         ``k(x, v3)``, the kernel at a relevance vector.
-    weight : float
-    std : float or None
-        Its posterior standard deviation, where the model kept one.
+    weight, std : float, float or None
+        Its posterior mode and, where the model kept it, standard deviation.
     features : tuple of str
         Features that the term is made of; in the dual form none are named.
     column : int or None
@@ -44,19 +43,12 @@ class GaussianDescription:
 
     It is determined up to a quadratic form that all modes share and that cancels in the
     probabilities. Inputs that the mode does not use are left out: it is flat in them.
-
-    Attributes
-    ----------
-    features : tuple of str
-    mean, std : tuple of float
-    correlation : tuple of tuples of float
-        The full matrix.
     """
 
     features: tuple[str, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    correlation: tuple[tuple[float, ...], ...]
+    correlation: tuple[tuple[float, ...], ...]  # the full matrix
 
 
 @dataclass(frozen=True)
@@ -68,10 +60,9 @@ class ModeDescription:
     number : int
         Counted from one within the class.
     mixture_weight : float
-    constant : TermDescription or None
-        Weight of the constant, if it is left.
-    terms : tuple of TermDescription
-        The others, the most certain first; none for a background that is equal everywhere.
+    constant, terms : TermDescription or None, tuple of TermDescription
+        The constant, if it is left, and the other terms, the most certain first; none for a
+        background that is equal everywhere.
     gaussian : GaussianDescription or None
         None where the mode is not Gaussian in the inputs that it uses.
     """
@@ -115,12 +106,10 @@ class VectorDescription:
     name : str
         ``v1``, ``v2``, ..., as the terms call it.
     row : int
-        The row of the table that it was, counted from 1; where that is not known, the index of the
-        training row, from 0. `Description.rows_from` says which.
+        The row that it was, counted from `Description.rows_from`.
     values : dict
-        Its values by column, as the user had them: numbers, names of levels, None for a missing
-        one and for a level that the model does not know. Empty for a kernel that was handed in as
-        a matrix.
+        Its values by column, as the user had them; None for a missing one and for a level that the
+        model does not know. Empty for a kernel that was handed in as a matrix.
     weights : tuple of float
         One per mode, in the order of the classes; zero where it was removed.
     """
@@ -137,9 +126,8 @@ class Description:
 
     Attributes
     ----------
-    estimator : str
-        Name of the class of the classifier.
-    form : {"primal", "dual"}
+    estimator, form : str
+        Name of the class of the classifier, and "primal" or "dual".
     target : str or None
         Name of the column with the labels.
     classes : tuple of ClassDescription
@@ -147,9 +135,8 @@ class Description:
         Columns that a term uses, and columns that none does.
     features : tuple of FeatureDescription
     standardized : bool
-    kernel : str or None
-        Formula of the kernel, in the dual form.
-    vectors : tuple of VectorDescription
+    kernel, vectors : str or None, tuple of VectorDescription
+        Formula of the kernel and relevance vectors, in the dual form.
     n_weights, n_initial_weights : int
         Weights that are left, and before learning.
     chosen : dict
@@ -185,19 +172,10 @@ class Description:
         return plain
 
     def text(self, width: int = 88, *, ascii: bool = False, most: int | None = 12) -> str:
-        """The description as plain text.
+        """The description as plain text, for a terminal of ``width`` columns.
 
-        Control characters of names are shown as escapes, and long names are shortened.
-
-        Parameters
-        ----------
-        width : int
-            Columns of the terminal.
-        ascii : bool
-            Whether to use ASCII characters only.
-        most : int or None
-            Rows of tables and lists that are shown; of more, the others are only counted. None
-            shows all.
+        With ``ascii`` in ASCII only; tables and lists show the first ``most`` rows, or all for
+        None. Control characters of names are shown as escapes, and long names are shortened.
         """
         from sdgm.description.layout import Layout
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from sdgm._choice import choice as choice
 from sdgm._typing import FloatArray, IntArray
-
-E = TypeVar("E", bound=StrEnum)
 
 # sample weights whose products with features can still be summed
 LARGEST_WEIGHT = 1e100
@@ -31,15 +30,6 @@ class Predictive(StrEnum):
 
     MAP = "map"
     AVERAGED = "averaged"
-
-
-def choice(name: str, value: object, options: type[E]) -> E:
-    """The member of a string enum, or an error that lists them."""
-    try:
-        return options(value)  # type: ignore[arg-type]
-    except ValueError:
-        known = ", ".join(repr(str(option)) for option in options)
-        raise ValueError(f"{name} must be one of {known}, got {value!r}.") from None
 
 
 def positive_integer(name: str, value: object) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdgm.atomic import replacing
+from sdgm._choice import choice
+from sdgm.atomic import checked_path, replacing
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import RBFKernel
 from sdgm.description.from_model import table_rows
@@ -20,7 +21,7 @@ from sdgm.export.c_plan import Plan, Precision, make_plan
 from sdgm.export.c_real import real_arithmetic
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.portable import PortableModel, portable
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,12 @@ class CSource:
     text : str
         The header itself, in ASCII.
     flash_bytes : int
-        Of its constants: weights, relevance vectors, standardisation, names of classes. Code comes
-        on top, usually 1 to 2 kB. AVR compilers also copy constants to RAM by default.
+        Of its constants. Code comes on top, usually 1 to 2 kB. AVR compilers also copy constants
+        to RAM by default.
     ram_bytes : int
         Of arrays on the stack during a prediction. There is no other memory.
-    multiply_adds : int
-        Of a prediction, without exponentials.
-    exponentials : int
-        Of a call of ``predict_proba``.
+    multiply_adds, exponentials : int
+        Of a prediction, and of a call of ``predict_proba``.
     error_bound : float or None
         In fixed point, the most that a probability can differ from Python's.
     """
@@ -55,22 +54,8 @@ class CSource:
     error_bound: float | None = None
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the header to a file, which is either complete or as it was before.
-
-        Parameters
-        ----------
-        path : path
-            A file in a folder that exists, such as ``model.h``.
-
-        Returns
-        -------
-        path : Path
-        """
-        path = Path(path)
-        if path.is_dir():
-            raise IsADirectoryError(f"cannot write {path}: it is a folder.")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+        """Write the header to a file, such as ``model.h``, which is complete or as before."""
+        path = checked_path(path)
         with replacing(path, text=True) as file:
             file.write(self.text)
         return path
@@ -114,10 +99,6 @@ def to_c(
     path : path, optional
         File to write.
 
-    Returns
-    -------
-    source : CSource
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -130,7 +111,7 @@ def to_c(
     """
     checked_name(name)
     numbers = model if isinstance(model, PortableModel) else portable(model)
-    plan = make_plan(numbers, Precision(precision), _rows_of_table(model))
+    plan = make_plan(numbers, choice("precision", precision, Precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:
         source.write(path)
@@ -139,15 +120,13 @@ def to_c(
 
 def _rows_of_table(model: Any) -> Mapping[int, int]:
     """Rows of the user's table, from 1, by row of the training rows; empty where not known."""
-    if isinstance(model, PortableModel) or not hasattr(model, "record"):
+    if not hasattr(model, "record") or not hasattr(model.classifier, "relevance_"):
         return {}
-    classifier, _ = classifier_and_inputs(model)
-    if not hasattr(classifier, "relevance_"):
-        return {}
-    return dict(zip(classifier.relevance_.tolist(), table_rows(model) or [], strict=False))
+    return dict(zip(model.classifier.relevance_.tolist(), table_rows(model) or [], strict=False))
 
 
 def _source(plan: Plan, name: str) -> CSource:
+    """The header of a plan."""
     tables = Tables(name, str(plan.precision))
     K, C, n_used = len(plan.offset), len(plan.class_names), len(plan.used)
     fixed = fixed_point(plan) if plan.precision is Precision.FIXED else None

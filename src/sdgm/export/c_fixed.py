@@ -79,13 +79,7 @@ class Fixed:
 
 
 def fixed_point(plan: Plan) -> Fixed:
-    """Choose units, round, and bound the error.
-
-    Raises
-    ------
-    ValueError
-        Where whole numbers cannot hold the model, or not well enough.
-    """
+    """Choose units, round, and bound the error; refused where it is too large."""
     r = _input_range(plan)
     z_bits = BITS - _log2(r)
     input_bits, feature_bits = _bits_of_inputs(plan, r)

@@ -30,11 +30,6 @@ class Precision(StrEnum):
     FLOAT = "float"
     FIXED = "fixed"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Precision:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"precision must be one of {known}, got {value!r}.")
-
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """The same type in numpy; of what whole numbers are made from, in fixed point."""
@@ -86,14 +81,9 @@ class Plan:
 def make_plan(
     model: PortableModel, precision: Precision, rows: Mapping[int, int] | None = None
 ) -> Plan:
-    """Leave out what does not matter, and round the rest.
+    """Leave out what does not matter, and round the rest, if it fits into the type.
 
     ``rows`` are rows of the user's table, from 1, by row of the training rows.
-
-    Raises
-    ------
-    ValueError
-        Where a number does not fit into the type.
     """
     columns = np.flatnonzero((model.coef != 0.0).any(axis=0))
     coef = model.coef[:, columns]
@@ -190,9 +180,8 @@ def safe_reach(
         far = 10.0**exponent
         exponent -= 1
         if far < MIN_MARGIN * reach / FAR_AWAY:
-            wide = (
-                "precision='double'" if precision is Precision.FLOAT else "a kernel of lower degree"
-            )
+            is_float = precision is Precision.FLOAT
+            wide = "precision='double'" if is_float else "a kernel of lower degree"
             raise ValueError(
                 f"the scores are too large for {precision}: they overflow at standardised inputs "
                 f"of {far:.3g}; use {wide}."

@@ -19,14 +19,6 @@ SHORT_ROW = 60
 class Tables:
     """Definitions of ``static const`` arrays, in order.
 
-    Attributes
-    ----------
-    name : str
-        What every identifier begins with.
-    real : {"double", "float"}
-    n_bytes : int
-        Of all constants so far.
-
     Examples
     --------
     >>> tables = Tables("iris", "float")
@@ -40,9 +32,9 @@ class Tables:
     8
     """
 
-    name: str
-    real: str
-    n_bytes: int = 0
+    name: str  # what every identifier begins with
+    real: str  # "double" or "float"
+    n_bytes: int = 0  # of all constants so far
     parts: list[str] = field(default_factory=list)
 
     @property

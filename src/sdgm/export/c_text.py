@@ -45,13 +45,7 @@ wchar_t xor xor_eq
 
 
 def checked_name(name: str) -> str:
-    """The name, if every identifier of a header can begin with it.
-
-    Examples
-    --------
-    >>> checked_name("iris")
-    'iris'
-    """
+    """The name, if every identifier of a header can begin with it."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
         raise ValueError(
             f"name must be a C identifier of letters, digits and single underscores that begins "
@@ -68,13 +62,6 @@ def checked_name(name: str) -> str:
 
 def identifiers(prefix: str, names: Sequence[str], taken: set[str]) -> list[str]:
     """Constants for names, in capitals: different from each other and from those taken.
-
-    Parameters
-    ----------
-    prefix : str
-    names : sequence of str
-    taken : set of str
-        The new ones are added to it.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
 
     Parameters
     ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
+    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their special cases, a
         SemiSupervisedSDGMClassifier, or a TableModel
     path : path, optional
         Where to write it as well.

@@ -21,18 +21,10 @@ from sdgm.tables.inputs import Input, Number, feature_names
 
 @dataclass(frozen=True, eq=False)
 class ExportModel:
-    """A fitted model and the columns of the table that it reads.
+    """A fitted model and the columns of the table that it reads."""
 
-    Attributes
-    ----------
-    inputs : tuple of Number and Category
-        Columns of the user's table, and how they become features.
-    model : FittedModel
-        On a basis of monomials or named kernels.
-    """
-
-    inputs: tuple[Input, ...]
-    model: FittedModel
+    inputs: tuple[Input, ...]  # columns of the user's table, and how they become features
+    model: FittedModel  # on a basis of monomials or named kernels
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -41,16 +33,7 @@ class ExportModel:
 
 
 def exportable(model: Any) -> ExportModel:
-    """The numbers of a fitted classifier, or of a model of a table.
-
-    Parameters
-    ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their corners, a
-        SemiSupervisedSDGMClassifier, or a TableModel
-
-    Returns
-    -------
-    ExportModel
+    """The numbers of a fitted classifier of this package, or of a model of a table.
 
     Examples
     --------

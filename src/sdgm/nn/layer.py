@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sdgm._choice import choice
 from sdgm.nn.quadratic import CovarianceType, features, n_features
 from sdgm.nn.variational import START_STD, SparseModule, without_autocast
 
@@ -170,7 +171,7 @@ class SDGM(Mixture, SparseModule):
         self.in_features = _at_least("in_features", in_features, 1)
         self.n_classes = _at_least("n_classes", n_classes, 2)
         self.n_components = _per_class(n_components, self.n_classes)
-        self.covariance_type = str(CovarianceType(covariance_type))
+        self.covariance_type = str(choice("covariance_type", covariance_type, CovarianceType))
         low_rank = self.covariance_type == CovarianceType.LOW_RANK
         if rank is None:
             rank = min(self.in_features, DEFAULT_RANK)

@@ -24,11 +24,6 @@ class CovarianceType(StrEnum):
     TIED = "tied"
     LOW_RANK = "low_rank"
 
-    @classmethod
-    def _missing_(cls, value: object) -> CovarianceType:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"covariance_type must be one of {known}, got {value!r}.")
-
 
 def with_products(x: Tensor, z: Tensor) -> Tensor:
     """x, then all products ``z_i z_j`` with i <= j, side by side."""

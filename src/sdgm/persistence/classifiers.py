@@ -23,12 +23,8 @@ from sdgm.persistence.documents import Classifier, Kind
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.labels import decoded_labels, encoded_labels, object_array
 
-CLASSIFIERS: dict[Kind, type[BaseSDGM]] = {
-    "SDGMClassifier": SDGMClassifier,
-    "KernelSDGMClassifier": KernelSDGMClassifier,
-    "RVMClassifier": RVMClassifier,
-    "DiscriminativeGMMClassifier": DiscriminativeGMMClassifier,
-}
+KINDS = SDGMClassifier, KernelSDGMClassifier, RVMClassifier, DiscriminativeGMMClassifier
+CLASSIFIERS: dict[Any, type[BaseSDGM]] = {kind.__name__: kind for kind in KINDS}
 # the numbers of a record of learning, which are one array each
 HISTORY = {
     field.name: "int64" if field.type == "int" else "float64"
@@ -45,9 +41,9 @@ MAX_SPREAD = 4_000_000
 
 def kind_of(model: Any) -> Kind:
     """Which of the classifiers a model is."""
-    for kind, known in CLASSIFIERS.items():
-        if type(model) is known:
-            return kind
+    kind: Any = type(model).__name__
+    if CLASSIFIERS.get(kind) is type(model):
+        return kind
     if hasattr(model, "to_local"):
         raise TypeError("A model that was fitted with Dask is saved by way of model.to_local().")
     raise TypeError(

@@ -8,23 +8,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.persistence import classifiers, semi_supervised, tables
 from sdgm.persistence.arrays import check_arrays
-from sdgm.persistence.container import (
-    FORMAT,
-    MAX_FILE,
-    MAX_HEADER,
-    PREFIX,
-    packed,
-    unpacked,
-)
+from sdgm.persistence.container import FORMAT, MAX_FILE, MAX_HEADER, PREFIX, packed, unpacked
 from sdgm.persistence.documents import Document, checked
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
-from sdgm.tables.record import versions
 
 # --- to bytes ---
 
@@ -103,6 +96,6 @@ def from_document(document: Document) -> Any:
         return tables.from_document(table, record, model)
     if table is not None or record is not None:
         raise InvalidModelFile("is invalid: it is of two kinds, or a table without a record")
-    return (
-        model if partly_labelled is None else semi_supervised.from_document(partly_labelled, model)
-    )
+    if partly_labelled is None:
+        return model
+    return semi_supervised.from_document(partly_labelled, model)

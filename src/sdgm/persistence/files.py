@@ -17,8 +17,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     """Write a fitted model to a file.
 
     The file holds arrays and JSON, nothing that is executed when it is read, and does not depend on
-    the version of scikit-learn. It is written beside the old one, which it then replaces: whatever
-    happens meanwhile, one of them is there. The same model gives the same bytes.
+    the version of scikit-learn. An old file is replaced when the new one is complete. The same
+    model gives the same bytes.
 
     Parameters
     ----------
@@ -36,19 +36,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from sdgm import SDGMClassifier, load, save
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SDGMClassifier(n_components=1).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> with TemporaryDirectory() as folder:
     ...     n_bytes = save(model, Path(folder, "iris.sdgm"))
     ...     again = load(Path(folder, "iris.sdgm"))
-    >>> n_bytes < 20_000
-    True
-    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
-    True
+    >>> n_bytes < 20_000, bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    (True, True)
     """
     target = Path(path)
     if target.suffix != SUFFIX:
@@ -75,11 +72,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     model : the fitted model
         It predicts bit by bit what the saved one does, and can go on learning with ``warm_start``.
-
-    Raises
-    ------
-    ModelFileError
-        With the name of the file and what is wrong with it.
 
     Examples
     --------

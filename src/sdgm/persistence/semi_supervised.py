@@ -9,12 +9,7 @@ from sdgm.persistence.arrays import Array
 from sdgm.persistence.classifiers import CLASSIFIERS, kind_of, unfitted
 from sdgm.persistence.documents import Estimator, SemiSupervised
 from sdgm.persistence.errors import InvalidModelFile
-from sdgm.persistence.labels import (
-    MAX_TEXT_BYTES,
-    decoded_labels,
-    encoded_labels,
-    object_array,
-)
+from sdgm.persistence.labels import MAX_TEXT_BYTES, decoded_labels, encoded_labels, object_array
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 
 
@@ -47,9 +42,8 @@ def from_document(record: SemiSupervised, classifier: BaseSDGM) -> SemiSupervise
     model.n_features_in_ = classifier.n_features_in_
     if hasattr(classifier, "feature_names_in_"):
         model.feature_names_in_ = classifier.feature_names_in_
-    model.transduction_ = labels_at(
-        decoded_labels(record.labels, "the labels"), record.transduction
-    )
+    labels = decoded_labels(record.labels, "the labels")
+    model.transduction_ = labels_at(labels, record.transduction)
     model.shares_ = record.shares
     model.unlabelled_share_ = record.unlabelled_share
     model.n_labelled_ = record.n_labelled

@@ -20,15 +20,9 @@ MARKS = {"array", "dict", "float", "tuple"}
 
 
 def encoded(value: Any, path: str, arrays: Arrays, depth: int = 0) -> Any:
-    """A value as JSON; what JSON has no place for is marked.
+    """A value as JSON; what JSON has no place for is marked, and arrays are added to ``arrays``.
 
-    Parameters
-    ----------
-    value : record, array, number, text, None, or list, tuple or dict of them
-    path : str
-        Where it is in the document; arrays are named by it.
-    arrays : dict
-        Arrays are added to it.
+    The path says where the value is in the document; arrays are named by it.
 
     Examples
     --------

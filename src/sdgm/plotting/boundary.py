@@ -46,12 +46,9 @@ class BoundaryDisplay(PlaneDisplay):
         Coordinates of the grid.
     P_c : array of shape (n2, n1, n_classes)
         Class posterior on the grid.
-    P_cm : array of shape (n2, n1, n_components), or None
-        Component posterior, if the classifier has components.
-    component_class : array of shape (n_components,), or None
-        Class index of each component.
+    P_cm, component_class : arrays of shape (n2, n1, n_components) and (n_components,), or None
+        Component posterior on the grid and class index of each component, if there are any.
     classes : array of shape (n_classes,)
-        Labels.
     X, y : arrays of shape (n_samples, 2) and (n_samples,)
         Rows to draw.
     relevance_vectors : array of shape (n_vectors, 2), or None
@@ -60,8 +57,7 @@ class BoundaryDisplay(PlaneDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     surface_ : AxesImage
         The shading.
     class_lines_ : list of ContourSet
@@ -101,8 +97,7 @@ class BoundaryDisplay(PlaneDisplay):
         estimator : fitted classifier with `predict_proba`
             Component boundaries need `predict_component_proba` as well, circles
             ``relevance_vectors_``; without them they are left out.
-        X : array-like of shape (n_samples, 2)
-        y : array-like of shape (n_samples,)
+        X, y : array-likes of shape (n_samples, 2) and (n_samples,)
         grid_resolution : int, default=500
             Points of the grid along each axis.
         margin : float, default=0.08
@@ -170,12 +165,7 @@ class BoundaryDisplay(PlaneDisplay):
         return self
 
     def legend_handles(self) -> list[Any]:
-        """What the legend names, for one legend of several pictures; after `plot`.
-
-        Returns
-        -------
-        handles : list of matplotlib artists with labels
-        """
+        """The artists that the legend names, for one legend of several pictures; after `plot`."""
         look = self._look
         handles: list[Any] = list(self.points_)
         for c in self.component_lines_:
@@ -217,8 +207,7 @@ class BoundaryDisplay(PlaneDisplay):
         if self.relevance_vectors is None or not len(self.relevance_vectors):
             return None
         return self.ax_.scatter(
-            self.relevance_vectors[:, 0],
-            self.relevance_vectors[:, 1],
+            *self.relevance_vectors.T,
             s=self._look.circles,
             facecolors="none",
             edgecolors="black",

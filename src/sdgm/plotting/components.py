@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
+from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
@@ -35,11 +36,6 @@ class Shared(StrEnum):
 
     ROWS = "rows"
     ZERO = "zero"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Shared:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"shared must be one of {known}, got {value!r}.")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,32 +61,19 @@ class ComponentsDisplay(PlaneDisplay):
         Of the components that are Gaussian; NaN for the others.
     shares : array of shape (n_components,) or None
         Of the mixture; None where the components are not densities.
-    component_class : array of shape (n_components,)
-        Class index of each component.
-    x1, x2 : arrays of shape (n1,) and (n2,)
-        Coordinates of the grid.
-    P_cm : array of shape (n2, n1, n_components)
-        Component posterior on the grid.
-    classes : array of shape (n_classes,)
-        Labels.
-    X, y : arrays of shape (n_samples, 2) and (n_samples,)
-        Rows to draw.
-    names : (str, str)
-        Labels of the axes.
+    x1, x2, P_cm, component_class, classes, X, y, names :
+        As in `BoundaryDisplay`.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     ellipses_ : dict from component index to list of Ellipse
         Of one and of two standard deviations.
     winning_lines_ : list of ContourSet
         Around the regions where components win that are not Gaussian, one per pair of neighbours.
     texts_ : dict from component index to Text
         Share of a Gaussian at its mean, or "not Gaussian" where such a component wins.
-    points_ : list of PathCollection
-        One per class that has rows; empty without rows.
-    legend_ : Legend or None
+    ax_, figure_, points_, legend_ :
+        As in `BoundaryDisplay`.
     """
 
     means: FloatArray
@@ -125,8 +108,7 @@ class ComponentsDisplay(PlaneDisplay):
         estimator : fitted `SDGMClassifier` or `KernelSDGMClassifier`
             Whose scores are quadratic functions of the inputs; of kernels, "linear" and "poly" up
             to degree 2.
-        X : array-like of shape (n_samples, 2)
-        y : array-like of shape (n_samples,)
+        X, y : array-likes of shape (n_samples, 2) and (n_samples,)
         shared : {"rows", "zero"}, default="rows"
             The form added to all components, which the classifier leaves open; see above.
         grid_resolution : int, default=300
@@ -153,7 +135,7 @@ class ComponentsDisplay(PlaneDisplay):
         plane = plane_of(X, grid_resolution=grid_resolution, margin=margin)
         w = quadratic_weights(estimator.model_)
         shares = None
-        if Shared(shared) is Shared.ROWS:
+        if choice("shared", shared, Shared) is Shared.ROWS:
             w = w + shared_form(w, plane.rows)
             shares = np.exp(gaussian_from_weights(w, 2).log_scale)
         means, covariances = np.full((len(w), 2), np.nan), np.full((len(w), 2, 2), np.nan)
@@ -217,17 +199,9 @@ class ComponentsDisplay(PlaneDisplay):
 
     def _boxed_text(self, k: int, place: Any, text: str) -> Any:
         color = class_color(int(self.component_class[k]))
-        return self.ax_.text(
-            place[0],
-            place[1],
-            text,
-            ha="center",
-            va="center",
-            fontweight="bold",
-            clip_on=True,
-            zorder=6,
-            bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": color, "alpha": 0.85},
-        )
+        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color, "alpha": 0.85}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": "bold", "bbox": box}
+        return self.ax_.text(*place, text, clip_on=True, zorder=6, **look)
 
     def _handles(self) -> list[Any]:
         """Rows, ellipses with the form they depend on, and lines around components without one."""

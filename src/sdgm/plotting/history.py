@@ -60,8 +60,7 @@ class HistoryDisplay:
         ----------
         estimator : fitted classifier with ``history_``
         ax : matplotlib Axes or pair of them, optional
-            One is split into two panels, a pair is drawn on as it is; a new pyplot figure if not
-            given.
+            One is split into two panels; a new pyplot figure if not given.
         xscale : {"log", "linear"}, default="log"
             Scale of the iterations; most weights go in the first of them.
 
@@ -84,9 +83,8 @@ class HistoryDisplay:
         if not records:
             raise ValueError(
                 f"{type(estimator).__name__} has no history to draw; fit it first, with at least "
-                f"one iteration."
+                "one iteration."
             )
-
         columns = {
             field.name: np.array([getattr(record, field.name) for record in records])
             for field in fields(cls)
@@ -111,10 +109,9 @@ class HistoryDisplay:
             ("weights", self.n_weights, "black", "-"),
             ("components", self.n_components, CLASS_COLORS[1], "--"),
         ]:
-            look = {"color": color, "ls": style, "lw": LINE_WIDTH}
+            look = {"color": color, "ls": style, "lw": LINE_WIDTH, "where": "post"}
             label = f"{name} ({values[0]} \N{RIGHTWARDS ARROW} {values[-1]})"
-            (line,) = ax.step(self.iteration, values, where="post", label=label, **look)
-            self.sparsity_lines_[name] = line
+            (self.sparsity_lines_[name],) = ax.step(self.iteration, values, label=label, **look)
         empty = min(self.n_weights.min(), self.n_components.min()) < 1
         ax.set_yscale("symlog" if empty else "log")  # a logarithm has no place for none
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -129,7 +126,6 @@ class HistoryDisplay:
             ("log evidence", self.log_evidence, "black", (0, (1.5, 1.2))),
         ]:
             look = {"color": color, "ls": style, "lw": LINE_WIDTH}
-            (line,) = ax.plot(self.iteration, values, label=name, **look)
-            self.objective_lines_[name] = line
+            (self.objective_lines_[name],) = ax.plot(self.iteration, values, label=name, **look)
         ax.set(ylabel="nats")
         self.legend_ = ax.legend(frameon=False)

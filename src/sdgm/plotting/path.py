@@ -72,8 +72,7 @@ class WeightsPathDisplay:
         chosen : int, optional
             Budget of weights; the model that `WeightsPath.at_most` gives for it is marked.
         ax : matplotlib Axes or pair of them, optional
-            One is split into two panels, a pair is drawn on as it is; a new pyplot figure if not
-            given.
+            One is split into two panels; a new pyplot figure if not given.
         xscale : {"log", "linear"}, default="log"
 
         Returns
@@ -122,10 +121,6 @@ class WeightsPathDisplay:
             The rows that it was fitted to.
         X_test, y_test, chosen, ax, xscale
             As in `from_path`.
-
-        Returns
-        -------
-        display : WeightsPathDisplay
         """
         path = weights_path(estimator, X, y)
         return cls.from_path(path, X_test, y_test, chosen=chosen, ax=ax, xscale=xscale)

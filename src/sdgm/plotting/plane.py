@@ -28,24 +28,13 @@ POINTS_PER_INCH = 72.0
 
 
 class Plane(NamedTuple):
-    """A grid over the rows of a table with two columns.
+    """A grid over the rows of a table with two columns."""
 
-    Attributes
-    ----------
-    x1, x2 : arrays of shape (n1,) and (n2,)
-        Coordinates of the grid.
-    rows : array of shape (n_samples, 2)
-    points : table of shape (n2 * n1, 2)
-        The grid for a classifier: a frame of the same kind as X if X is one.
-    names : (str, str)
-        Names of the columns.
-    """
-
-    x1: FloatArray
-    x2: FloatArray
-    rows: FloatArray
-    points: Any
-    names: tuple[str, str]
+    x1: FloatArray  # (n1,), coordinates of the grid
+    x2: FloatArray  # (n2,)
+    rows: FloatArray  # (n_samples, 2)
+    points: Any  # (n2 * n1, 2), the grid for a classifier: a frame of the kind of X if X is one
+    names: tuple[str, str]  # of the columns
 
     def on_grid(self, values: FloatArray) -> FloatArray:
         """Values at the points as an array of shape (n2, n1, n)."""
@@ -58,15 +47,7 @@ class Plane(NamedTuple):
 
 
 def plane_of(X: Any, *, grid_resolution: int, margin: float) -> Plane:
-    """The grid that covers the rows of X.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, 2)
-    grid_resolution : int
-        Points of the grid along each axis.
-    margin : float
-        Space around the rows, relative to their range.
+    """The grid that covers the rows of X, with a margin relative to their range.
 
     Examples
     --------
@@ -115,19 +96,7 @@ def leads(P: FloatArray, where: BoolArray) -> Iterator[Any]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PlaneDisplay:
-    """A picture of two inputs; subclasses have a `plot` that draws what is theirs.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of shape (n1,) and (n2,)
-        Coordinates of the grid.
-    classes : array of shape (n_classes,)
-        Labels.
-    X, y : arrays of shape (n_samples, 2) and (n_samples,)
-        Rows to draw.
-    names : (str, str)
-        Labels of the axes.
-    """
+    """A picture of two inputs; subclasses have a `plot` that draws what is theirs."""
 
     x1: FloatArray
     x2: FloatArray
@@ -174,8 +143,7 @@ class PlaneDisplay:
             own = self.X[self.y == label]
             if len(own):
                 artist = self.ax_.scatter(
-                    own[:, 0],
-                    own[:, 1],
+                    *own.T,
                     s=size,
                     color=class_color(c),
                     marker=class_marker(c),

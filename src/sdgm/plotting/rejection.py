@@ -10,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from sdgm._typing import FloatArray
 from sdgm.metrics import RejectionCurve, rejection_curve
+from sdgm.plotting.predictions import PredictionsDisplay
 from sdgm.plotting.style import class_color, given_or_new, quiet_frame
 
 # width and height in inches
@@ -25,7 +26,7 @@ LEAST_TOP = 1e-3
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejectionDisplay:
+class RejectionDisplay(PredictionsDisplay):
     """Error among the rows answered against their share, the most confident rows first.
 
     On the right all rows are answered; to the left the least confident ones are rejected. A curve
@@ -38,74 +39,34 @@ class RejectionDisplay:
     Parameters
     ----------
     curve : RejectionCurve
-        As from `sdgm.metrics.rejection_curve`.
     name : str or None
         Of the model, for the legend.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     line_ : Line2D
     perfect_ : Line2D or None
         None where it was not asked for.
     legend_ : Legend
+
+    Examples
+    --------
+    >>> from sdgm import KernelSDGMClassifier
+    >>> from sdgm.datasets import make_ripley
+    >>> from sdgm.plotting import new_axes
+    >>> X, y, X_test, y_test = make_ripley().split()
+    >>> model = KernelSDGMClassifier(1, random_state=0).fit(X, y)
+    >>> display = RejectionDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
+    >>> display.curve.area < 0.05
+    True
     """
 
     curve: RejectionCurve
     name: str | None
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        perfect: bool = True,
-        name: str | None = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the rejection curve of a fitted classifier on rows it has not seen.
-
-        Parameters
-        ----------
-        estimator : fitted classifier with `predict_proba`
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight, perfect, ax :
-            As in `from_predictions`.
-        name : str, optional
-            For the legend; the class name of the estimator if not given.
-
-        Returns
-        -------
-        display : RejectionDisplay
-
-        Examples
-        --------
-        >>> from sdgm import KernelSDGMClassifier
-        >>> from sdgm.datasets import make_ripley
-        >>> from sdgm.plotting import new_axes
-        >>> X, y, X_test, y_test = make_ripley().split()
-        >>> model = KernelSDGMClassifier(1, random_state=0).fit(X, y)
-        >>> display = RejectionDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
-        >>> display.curve.area < 0.05
-        True
-        """
-        return cls.from_predictions(
-            y,
-            estimator.predict_proba(X),
-            labels=estimator.classes_,
-            sample_weight=sample_weight,
-            perfect=perfect,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-        )
-
-    @classmethod
-    def from_predictions(
+    def from_predictions(  # type: ignore[override]
         cls,
         y_true: Any,
         P: Any,
@@ -148,8 +109,10 @@ class RejectionDisplay:
         index = sum(line.get_gid() == "rejection" for line in self.ax_.lines)  # drawn here before
         top = self.ax_.get_ylim()[1] if index else 0.0
         area = f"mean {100 * self.curve.area:.1f} %"
+        answered, error = self.curve.answered, self.curve.error
         (self.line_,) = self.ax_.plot(
-            *from_first_answer(self.curve),
+            np.append(0.0, answered),
+            np.append(error[0], error),  # the first group is answered evenly
             color=class_color(index),
             ls=CURVE_DASHES[index % len(CURVE_DASHES)],
             lw=1.8,
@@ -160,27 +123,19 @@ class RejectionDisplay:
         if perfect:
             legend = "perfect order of the same labels"
             (self.perfect_,) = self.ax_.plot(
-                *perfect_curve(float(self.curve.error[-1])),
+                *perfect_curve(float(error[-1])),
                 color=class_color(index),
                 ls=PERFECT_DASHES,
                 lw=1.3,
                 label="_nolegend_" if legend in labels else legend,
             )
         self.ax_.set(xlabel="share of rows answered", ylabel="error among them", xlim=(0.0, 1.0))
-        self.ax_.set(ylim=(0.0, max(top, SPACE_ABOVE * self.curve.error.max(), LEAST_TOP)))
+        self.ax_.set(ylim=(0.0, max(top, SPACE_ABOVE * error.max(), LEAST_TOP)))
         for axis in self.ax_.xaxis, self.ax_.yaxis:
             axis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
         quiet_frame(self.ax_)
         self.legend_ = self.ax_.legend(frameon=False, loc="best")
         return self
-
-
-def from_first_answer(curve: RejectionCurve) -> tuple[FloatArray, FloatArray]:
-    """Shares and errors, from no rows on: the first group is answered evenly."""
-    return (
-        np.concatenate([[0.0], curve.answered]),
-        np.concatenate([curve.error[:1], curve.error]),
-    )
 
 
 def perfect_curve(error: float) -> tuple[FloatArray, FloatArray]:

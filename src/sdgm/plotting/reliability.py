@@ -10,7 +10,8 @@ from matplotlib.ticker import PercentFormatter
 
 from sdgm._typing import BoolArray, FloatArray
 from sdgm.metrics import CalibrationBins, calibration_bins, checked_predictions
-from sdgm.plotting.style import class_color, class_marker, two_panels
+from sdgm.plotting.predictions import PredictionsDisplay
+from sdgm.plotting.style import class_color, class_marker, index_of, two_panels
 
 # width and height in inches: the diagram is about square
 RELIABILITY_SIZE = (5.0, 5.6)
@@ -22,7 +23,7 @@ Z_95 = 1.959964
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ReliabilityDisplay:
+class ReliabilityDisplay(PredictionsDisplay):
     """Share of predictions that came true against their confidence, with a histogram below.
 
     On the diagonal a classifier that says 80% is right in 80% of cases; below it, it is
@@ -34,12 +35,10 @@ class ReliabilityDisplay:
 
     Parameters
     ----------
-    came_true : boolean array of shape (n_samples,)
-        Whether the class meant is the true one.
-    confidence : array of shape (n_samples,)
-        Its probability.
+    came_true, confidence : arrays of shape (n_samples,)
+        Whether the class meant is the true one, and its probability.
     bins : CalibrationBins
-        Both of them in bins, as from `sdgm.metrics.calibration_bins`.
+        Both of them in bins.
     name : str or None
         Of the model, for the legend.
     of : str
@@ -50,15 +49,24 @@ class ReliabilityDisplay:
     Attributes
     ----------
     axes_ : list of two matplotlib Axes
-        Diagram and histogram.
-    ax_ : matplotlib Axes
-        The diagram.
+        Diagram and histogram; ``ax_`` is the first.
     figure_ : matplotlib Figure
     line_ : ErrorbarContainer
     diagonal_ : Line2D or None
         None where another display had drawn it.
     histogram_ : StepPatch
     legend_ : Legend
+
+    Examples
+    --------
+    >>> from sdgm import KernelSDGMClassifier
+    >>> from sdgm.datasets import make_ripley
+    >>> from sdgm.plotting import new_axes
+    >>> X, y, X_test, y_test = make_ripley().split()
+    >>> model = KernelSDGMClassifier(random_state=0).fit(X, y)
+    >>> display = ReliabilityDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
+    >>> display.calibration_error < 0.05
+    True
     """
 
     came_true: BoolArray
@@ -74,58 +82,7 @@ class ReliabilityDisplay:
         return self.bins.error
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        pos_label: Any = None,
-        n_bins: int = 15,
-        strategy: str = "uniform",
-        name: str | None = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the reliability of a fitted classifier on rows it has not seen.
-
-        Parameters
-        ----------
-        estimator : fitted classifier with `predict_proba`
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        pos_label, n_bins, strategy, ax :
-            As in `from_predictions`.
-        name : str, optional
-            For the legend; the class name of the estimator if not given.
-
-        Returns
-        -------
-        display : ReliabilityDisplay
-
-        Examples
-        --------
-        >>> from sdgm import KernelSDGMClassifier
-        >>> from sdgm.datasets import make_ripley
-        >>> from sdgm.plotting import new_axes
-        >>> X, y, X_test, y_test = make_ripley().split()
-        >>> model = KernelSDGMClassifier(random_state=0).fit(X, y)
-        >>> display = ReliabilityDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
-        >>> display.calibration_error < 0.05
-        True
-        """
-        return cls.from_predictions(
-            y,
-            estimator.predict_proba(X),
-            labels=estimator.classes_,
-            pos_label=pos_label,
-            n_bins=n_bins,
-            strategy=strategy,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-        )
-
-    @classmethod
-    def from_predictions(
+    def from_predictions(  # type: ignore[override]
         cls,
         y_true: Any,
         P: Any,
@@ -166,22 +123,12 @@ class ReliabilityDisplay:
             of, lowest = "probability of the most probable class", 1.0 / P.shape[1]
         else:
             names = np.unique(y_true) if labels is None else np.asarray(labels)
-            if pos_label not in names.tolist():
-                raise ValueError(
-                    f"pos_label {pos_label!r} is not among the labels {names.tolist()}; pass one "
-                    f"of them."
-                )
-            meant = np.full(len(P), names.tolist().index(pos_label))
+            meant = np.full(len(P), index_of("pos_label", pos_label, "labels", names))
             of, lowest = f"probability of class {pos_label}", 0.0
-        confidence = P[np.arange(len(P)), meant]
-        bins = calibration_bins(meant == codes, confidence, n_bins, strategy)
+        came_true, confidence = meant == codes, P[np.arange(len(P)), meant]
+        bins = calibration_bins(came_true, confidence, n_bins, strategy)
         display = cls(
-            came_true=meant == codes,
-            confidence=confidence,
-            bins=bins,
-            name=name,
-            of=of,
-            lowest=lowest,
+            came_true=came_true, confidence=confidence, bins=bins, name=name, of=of, lowest=lowest
         )
         return display.plot(ax=ax)
 

@@ -24,15 +24,7 @@ LEGEND_DISTANCE = 36
 
 
 def new_axes(figsize: tuple[float, float] = FIGURE_SIZE) -> Axes:
-    """Axes on a figure that pyplot does not know, for pictures that go to a file.
-
-    Parameters
-    ----------
-    figsize : (width, height) in inches
-
-    Returns
-    -------
-    ax : matplotlib Axes
+    """Axes on a figure, of a size in inches, that pyplot does not know: for pictures in files.
 
     Examples
     --------
@@ -55,12 +47,7 @@ def given_or_new(ax: Axes | None, figsize: tuple[float, float] = FIGURE_SIZE) ->
 def two_panels(ax: Any, heights: tuple[float, float], figsize: tuple[float, float]) -> list[Axes]:
     """A pair of axes, one above the other with a shared x axis, in the place of one.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes, pair of them, or None
-        A pair is taken as it is; one is replaced by the pair; None is a new pyplot figure.
-    heights : (upper, lower), relative
-    figsize : (width, height) of a new figure
+    A pair is taken as it is; None is a new pyplot figure.
     """
     if ax is not None and not isinstance(ax, Axes):
         upper, lower = ax
@@ -87,6 +74,14 @@ def quiet_frame(ax: Axes) -> None:
     """Frame and ticks in grey, behind what is drawn."""
     ax.spines[:].set_color(FRAME_COLOR)
     ax.tick_params(color=FRAME_COLOR, which="both")
+
+
+def index_of(name: str, label: Any, kind: str, labels: Any) -> int:
+    """Position of a label that a user named, among labels or classes."""
+    known = labels.tolist()
+    if label not in known:
+        raise ValueError(f"{name} {label!r} is not among the {kind} {known}; pass one of them.")
+    return int(known.index(label))
 
 
 def class_color(c: int) -> tuple[float, float, float]:

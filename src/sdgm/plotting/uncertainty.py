@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from sdgm._typing import FloatArray
 from sdgm.plotting.boundary import LARGE
 from sdgm.plotting.plane import PlaneDisplay, plane_of
-from sdgm.plotting.style import DASHES
+from sdgm.plotting.style import DASHES, index_of
 
 # white to dark, so that print without colour keeps the order; no hue of a class
 COLOR_MAP = LinearSegmentedColormap.from_list("sdgm", ["white", "#C9BEDC", "#8C78B4", "#46327E"])
@@ -32,33 +32,18 @@ class UncertaintyDisplay(PlaneDisplay):
 
     Parameters
     ----------
-    x1, x2 : arrays of shape (n1,) and (n2,)
-        Coordinates of the grid.
     std : array of shape (n2, n1)
         Standard deviation on the grid.
-    P_c : array of shape (n2, n1, n_classes)
-        Class posterior on the grid.
-    classes : array of shape (n_classes,)
-        Labels.
-    X, y : arrays of shape (n_samples, 2) and (n_samples,)
-        Rows to draw.
-    names : (str, str)
-        Labels of the axes.
     std_name : str
         Label of the colour bar.
+    x1, x2, P_c, classes, X, y, names :
+        As in `BoundaryDisplay`.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    surface_ : AxesImage
-        The shading.
     colorbar_ : Colorbar
-    class_lines_ : list of ContourSet
-        One per pair of classes that meet.
-    points_ : list of PathCollection
-        One per class that has rows; empty without rows.
-    legend_ : Legend or None
+    ax_, figure_, surface_, class_lines_, points_, legend_ :
+        As in `BoundaryDisplay`.
     """
 
     std: FloatArray
@@ -84,8 +69,7 @@ class UncertaintyDisplay(PlaneDisplay):
         Parameters
         ----------
         estimator : fitted classifier with `predict_proba_averaged`
-        X : array-like of shape (n_samples, 2)
-        y : array-like of shape (n_samples,)
+        X, y : array-likes of shape (n_samples, 2) and (n_samples,)
         class_label : label, optional
             Class whose probability is meant; if not given, the most probable one at every point.
             With two classes it makes no difference.
@@ -113,17 +97,9 @@ class UncertaintyDisplay(PlaneDisplay):
         mean, std = map(
             plane.on_grid, estimator.predict_proba_averaged(plane.points, return_std=True)
         )
-        classes = estimator.classes_
-        if class_label is None:
-            c = mean.argmax(axis=-1)
-            of = "P(class | x)"
-        else:
-            if class_label not in classes.tolist():
-                raise ValueError(
-                    f"class_label {class_label!r} is not among the classes {classes.tolist()}; "
-                    f"pass one of them."
-                )
-            c = np.full(mean.shape[:2], classes.tolist().index(class_label))
+        c, of = mean.argmax(axis=-1), "P(class | x)"
+        if class_label is not None:
+            c[:] = index_of("class_label", class_label, "classes", estimator.classes_)
             of = f"P({class_label} | x)"
         display = cls(
             std=np.take_along_axis(std, c[..., None], axis=-1)[..., 0],

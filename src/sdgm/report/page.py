@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sdgm.atomic import replacing
+from sdgm.atomic import checked_path, replacing
 from sdgm.report.content import Content, report_content
 from sdgm.report.page_data import page_data
 from sdgm.report.sections import report_sections
@@ -66,19 +66,13 @@ def report_html(
 
 
 def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Write the training story of a model to one HTML file.
+    """Write the training story of a model to one HTML file, replaced as a whole if it exists.
 
     Parameters
     ----------
-    model : as in `report_html`
-    path : path
-        The file to write, replaced as a whole if it exists.
-    **options :
+    model, **options :
         As in `report_html`.
-
-    Returns
-    -------
-    path : Path
+    path : path
 
     Examples
     --------
@@ -90,11 +84,7 @@ def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Pa
     ...     write_report(model, Path(folder) / "iris.html").name
     'iris.html'
     """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+    path = checked_path(path)
     text = report_html(model, **options)
     with replacing(path) as file:
         file.write(text.encode("utf-8"))

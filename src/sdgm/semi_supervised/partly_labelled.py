@@ -3,7 +3,7 @@
 Three families of dense models are softmax models with Gaussian process priors, fitted to the
 labelled rows alone:
 
-- the kernels of `core.reference`, which know nothing of unlabelled rows;
+- the kernels of `core.selection.reference`, which know nothing of unlabelled rows;
 - kernels on a graph of near rows (`core.graph`): labels spread along a manifold;
 - kernels on the clusters of a Gaussian mixture of all rows (`core.clusters`): the rows of a cluster
   share a label.

@@ -19,21 +19,7 @@ _HOMES = {
     "open_rows": "large",
 }
 
-__all__ = [
-    "Category",
-    "Evaluation",
-    "FileRows",
-    "Input",
-    "Number",
-    "TableError",
-    "TableModel",
-    "evaluate_classifier",
-    "evaluate_table",
-    "feature_names",
-    "fit_table",
-    "open_rows",
-    "predict_table",
-]
+__all__ = ["Category", "Input", "Number", "feature_names", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,25 +24,13 @@ DATE = r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """What became of a column.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "category", "left out", "id"}
-    reason : str
-        Why it was left out, or what else there is to say; may be empty.
-    missing : int
-        Rows without a value.
-    levels : int or None
-        Distinct values of a category.
-    """
+    """What became of a column."""
 
     name: str
-    kind: str
-    reason: str = ""
-    missing: int = 0
-    levels: int | None = None
+    kind: str  # "number", "category" or "left out"
+    reason: str = ""  # why it was left out, or what else there is to say
+    missing: int = 0  # rows without a value
+    levels: int | None = None  # distinct values of a category
 
 
 def chosen_columns(
@@ -53,23 +41,10 @@ def chosen_columns(
     allow_missing: bool = True,
     rows: IntArray | None = None,
 ) -> tuple[tuple[Input, ...], list[ColumnNote]]:
-    """The inputs of a table, and what became of each of its columns.
+    """The inputs of a table, and what became of each of its columns but target and id.
 
-    Types, and whether values are missing, are decided from all rows; medians and levels come from
-    the training rows.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Rows with a label.
-    train : array of int
-        Training rows.
-    others : sequence of str
-        Columns that are not inputs: target and id.
-    allow_missing : bool
-        Whether missing values are imputed; otherwise they are refused.
-    rows : array of int, optional
-        Where the rows are in the file, counted from zero.
+    Types, and whether values are missing, are decided from all rows of a polars frame; medians and
+    levels come from the training rows. ``rows`` are where the rows are in the file, from zero.
     """
     inputs: list[Input] = []
     notes: list[ColumnNote] = []

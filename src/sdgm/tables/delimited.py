@@ -21,15 +21,8 @@ LOOKED_AT = 5  # rows from which the separator is found
 class DelimitedText:
     r"""A stream of CSV or the like, read once from start to end.
 
-    Blank rows are skipped; rows with too few fields lack values and are counted.
-
-    Parameters
-    ----------
-    stream : binary file
-    name : str
-        For error messages.
-    separator : str, optional
-        Between the fields of a row; found from the first rows if not given.
+    Blank rows are skipped; rows with too few fields lack values and are counted. The separator is
+    found from the first rows if not given.
 
     Examples
     --------
@@ -128,10 +121,8 @@ class DelimitedText:
             return self.parsed_as(block, columns, numbers)
         except pl.exceptions.PolarsError:
             if not numbers:
-                text = self.decoded(block, self.n_rows)
-                raise first_error(
-                    text, self.separator, len(self.columns), self.n_rows, self.name
-                ) from None
+                text, n = self.decoded(block, self.n_rows), len(self.columns)
+                raise first_error(text, self.separator, n, self.n_rows, self.name) from None
         frame = self.parsed(block, columns, ())
         return frame.with_columns(
             self.with_points(frame.get_column(name)) for name in columns if name in numbers
@@ -149,16 +140,13 @@ class DelimitedText:
         # neutral names, since polars takes some names for patterns
         aliases = {name: f"c{i}" for i, name in enumerate(self.columns)}
         header = self.separator.join(aliases.values()).encode() + b"\n"
+        types = {
+            alias: pl.Float64 if name in numbers else pl.String for name, alias in aliases.items()
+        }
+        wanted = [aliases[name] for name in columns]
         frame = pl.read_csv(
-            header + block,
-            separator=self.separator,
-            schema={
-                alias: pl.Float64 if name in numbers else pl.String
-                for name, alias in aliases.items()
-            },
-            columns=[aliases[name] for name in columns],
-        )
-        frame = frame.select(aliases[name] for name in columns)
+            header + block, separator=self.separator, schema=types, columns=wanted
+        ).select(wanted)
         frame.columns = list(columns)
         return frame
 

@@ -27,15 +27,7 @@ class TableError(ValueError):
 
 
 class SettingError(TableError):
-    """An invalid argument; the commands name the option instead.
-
-    Attributes
-    ----------
-    setting : str
-        Name of the argument.
-    problem : str
-        The rest of the sentence.
-    """
+    """An invalid argument: its name and the rest of the sentence; commands name the option."""
 
     def __init__(self, setting: str, problem: str) -> None:
         super().__init__(f"{setting} {problem}")

@@ -32,24 +32,18 @@ class Evaluation:
     ----------
     rows : int
         Rows with a label.
-    error : float
-        Share of wrong labels.
-    log_loss, brier, calibration_error : float
-        See `sdgm.metrics`.
+    error, log_loss, brier, calibration_error : float
+        Share of wrong labels, and measures of the probabilities as in `sdgm.metrics`.
     confusion : list of lists of int
-        Rows by true class, columns by predicted class, in the order of `classes`.
+        Rows by true class, columns by predicted class, in the order of ``classes``.
     classes : list
-        Labels.
     reliability : list of dict
         Confidence, accuracy and count of predictions of similar confidence.
-    uncertain : list of dict
-        Rows whose most probable class has the least probability, counted from 1.
-    surprising : list of dict
-        Misclassified rows whose own label has the least probability.
-    unlabelled : int
-        Rows without a label, left out.
-    short_rows : int
-        Rows of a text file that end before the last column; what they lack counts as missing.
+    uncertain, surprising : list of dict
+        Rows whose most probable class has the least probability, and misclassified rows whose own
+        label has the least, counted from 1.
+    unlabelled, short_rows : int
+        Rows without a label, left out, and rows of a text file that end before the last column.
     """
 
     rows: int
@@ -78,10 +72,6 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     model : TableModel
     source : path, "-" or polars.DataFrame
         With the model's columns and its target.
-
-    Returns
-    -------
-    Evaluation
 
     Examples
     --------
@@ -119,10 +109,6 @@ def evaluate_classifier(classifier: Any, X: Any, y: Any) -> Evaluation:
     X, y : arrays
         Rows that it was not fitted to.
 
-    Returns
-    -------
-    Evaluation
-
     Examples
     --------
     >>> from sdgm import KernelSDGMClassifier
@@ -157,12 +143,7 @@ def evaluation(
 ) -> Evaluation:
     """Measures of probabilities (N, C) against class indices (N,).
 
-    Parameters
-    ----------
-    values : callable
-        Values of row i by column, to be shown.
-    rows : (N,) array
-        Position of each row in the file, counted from zero.
+    ``values(i)`` are those of row i by column; ``rows`` (N,) is where rows are in the file, from 0.
     """
     C, labels = len(classes), classes.tolist()
     predicted, confidence = P.argmax(axis=1), P.max(axis=1)

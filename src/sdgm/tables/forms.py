@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import platform
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from sdgm import __version__
 from sdgm._typing import FloatArray
+from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.choosing import FAITHFUL, MAX_ROWS
 from sdgm.estimators.dual import KernelSDGMClassifier
@@ -51,14 +49,12 @@ class Iterations:
 
 def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
     """A classifier of this form; settings that are not given are chosen from the data."""
-    common: dict[str, Any] = {"random_state": random_state, "record_states": True}
-    if form is Form.PRIMAL:
-        if components != "auto":
-            common |= {"n_components": components, "covariance_type": "auto"}
-        return SDGMClassifier(**common)
+    is_primal = form is Form.PRIMAL
+    given: dict[str, Any] = {"random_state": random_state, "record_states": True}
     if components != "auto":
-        common |= {"n_components": components, "kernel": "auto", "gamma": "auto"}
-    return KernelSDGMClassifier(**common)
+        others = ("covariance_type",) if is_primal else ("kernel", "gamma")
+        given |= {"n_components": components, **dict.fromkeys(others, "auto")}
+    return SDGMClassifier(**given) if is_primal else KernelSDGMClassifier(**given)
 
 
 def fitted_classifier(
@@ -138,10 +134,9 @@ def learning_record(classifier: BaseSDGM, form: str) -> dict[str, Any]:
         settings_of(classifier, classifier.chosen_)["n_components"], classifier.classes_
     )
     defaults = type(classifier)().get_params()
-    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"sdgm": __version__, "python": platform.python_version(), **packages},
+        "versions": versions(),
         "form": form,
         "parameters": {
             name: value

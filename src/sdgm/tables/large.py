@@ -53,11 +53,6 @@ def open_rows(
     X : FileRows
     y : array of shape (n_rows,), or None without a target
 
-    Raises
-    ------
-    TableError
-        In one sentence, when the files cannot be used.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -136,21 +131,7 @@ class FileRows:
         return FileRows, (self.parts, self.columns)  # another process has its own cache and lock
 
     def read(self, start: int, stop: int) -> FloatArray:
-        """Rows from ``start`` up to ``stop``: (stop - start, n_columns).
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        X : array of shape (stop - start, n_columns)
-
-        Raises
-        ------
-        TableError
-            Where a value is missing or not finite, with its row and column.
-        """
+        """Rows from ``start`` up to ``stop``, all values finite: (stop - start, n_columns)."""
         start, stop, _ = slice(start, stop).indices(self.shape[0])
         size = self.chunk_rows
         if not FEW_ROWS <= stop - start <= size // 2:  # little would be read once more
@@ -195,33 +176,14 @@ class FileRows:
                 yield a, part.read(columns, a - first, b - first)
 
     def frames(self, n_rows: int = CHUNK_ROWS) -> Iterator[Any]:
-        """All rows in order, as polars frames of at most ``n_rows``: for `predict_proba` and such.
-
-        Parameters
-        ----------
-        n_rows : int
-
-        Yields
-        ------
-        frame : polars.DataFrame
-        """
+        """All rows in order, as polars frames of at most ``n_rows``, such as for prediction."""
         pl = polars()
         for start in range(0, self.shape[0], n_rows):
             parts = self._frames(self.columns, start, start + n_rows)
             yield pl.concat([frame for _, frame in parts])
 
     def values(self, column: str) -> np.ndarray[Any, Any]:
-        """One column of all rows, in memory: labels, or sample weights.
-
-        Parameters
-        ----------
-        column : str
-            Any column of the files.
-
-        Returns
-        -------
-        values : array of shape (n_rows,)
-        """
+        """Any column of the files in memory, such as labels or sample weights: (n_rows,)."""
         check_known(column, list(self.parts[0].schema))
         check_labels(self.parts, column)
         chunks = []

@@ -32,22 +32,14 @@ def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
 def typed(inputs: Sequence[Input], frame: Any, first_row: int = 0) -> Any:
     """The columns of the inputs as numbers and names: a polars frame in their order.
 
-    Parameters
-    ----------
-    inputs : sequence of Number and Category
-    frame : polars.DataFrame
-    first_row : int
-        Number of rows before these, for error messages.
+    ``first_row`` is the number of rows before these, for error messages.
     """
     check_columns(inputs, frame.columns)
     columns = []
     for column in inputs:
         series = frame.get_column(column.name)
-        read = (
-            numbers(column, series, first_row)
-            if isinstance(column, Number)
-            else names(column, series)
-        )
+        is_number = isinstance(column, Number)
+        read = numbers(column, series, first_row) if is_number else names(column, series)
         columns.append(read.alias(column.name))
     return polars().DataFrame(columns)
 

@@ -22,28 +22,14 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Predicted:
-    """What `predict_table` did.
-
-    Attributes
-    ----------
-    rows : int
-    columns : tuple of str
-        Of the predictions.
-    ignored : tuple of str
-        Columns of the table that were not in the training table.
-    lacks_id : bool
-        Whether the table has no id column although the model's had one.
-    seconds : float
-    short_rows : int
-        Rows of a text file that end before the last of the columns that are read.
-    """
+    """What `predict_table` did."""
 
     rows: int
-    columns: tuple[str, ...]
-    ignored: tuple[str, ...]
-    lacks_id: bool
+    columns: tuple[str, ...]  # of the predictions
+    ignored: tuple[str, ...]  # columns of the table that were not in the training table
+    lacks_id: bool  # whether the table has no id column although the model's had one
     seconds: float
-    short_rows: int = 0
+    short_rows: int = 0  # of a text file, that end before the last of the columns that are read
 
 
 def predict_table(
@@ -82,7 +68,6 @@ def predict_table(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import polars as pl
     >>> from sdgm.tables import fit_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 
 from sdgm.tables.errors import SettingError
@@ -24,13 +25,10 @@ def checked_components(components: int | str) -> int | str:
     """A number of components, or "auto"."""
     if components == "auto":
         return components
-    try:
-        number = int(components)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise SettingError("components", f"must be auto or a positive integer, got {components!r}.")
-    return number
+    with suppress(ValueError):
+        if int(components) >= 1:
+            return int(components)
+    raise SettingError("components", f"must be auto or a positive integer, got {components!r}.")
 
 
 def check_missing(missing: str) -> None:

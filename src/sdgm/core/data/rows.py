@@ -146,6 +146,8 @@ class Rows:
             yield block if self.crew is None else block.shared_by(self.crew)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
+        if len(self) <= block_size(width):
+            return statistic(self)
         if len(self) <= CANONICAL_ROWS:
             return block_total(self, statistic, width)
         blocks = self.blocks(CANONICAL_ROWS)

@@ -13,6 +13,7 @@ from typing import ClassVar, assert_never
 
 import numpy as np
 
+from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray, IntArray
 
 # the index codes that stand for something other than a variable x_i; as negative indices they
@@ -31,11 +32,6 @@ class CovarianceType(StrEnum):
     DIAG = "diag"
     SPHERICAL = "spherical"
     TIED = "tied"
-
-    @classmethod
-    def _missing_(cls, value: object) -> CovarianceType:
-        known = ", ".join(repr(str(member)) for member in cls)
-        raise ValueError(f"covariance_type must be one of {known}, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,8 @@ def monomials(n_features: int, covariance_type: str = CovarianceType.FULL) -> Mo
     >>> monomials(2, "spherical").names(["x1", "x2"])
     ['1', 'x1', 'x2', '|x|^2']
     """
-    first, second = _quadratic_terms(n_features, CovarianceType(covariance_type))
+    kind = choice("covariance_type", covariance_type, CovarianceType)
+    first, second = _quadratic_terms(n_features, kind)
     linear = np.arange(ABSENT, n_features)  # the constant, then every variable
     return Monomials(
         np.concatenate([linear, first]),
@@ -192,7 +189,7 @@ def n_monomials(n_features: int, covariance_type: str = CovarianceType.FULL) -> 
         CovarianceType.SPHERICAL: 1,
         CovarianceType.TIED: 0,
     }
-    return 1 + D + n_quadratic[CovarianceType(covariance_type)]
+    return 1 + D + n_quadratic[choice("covariance_type", covariance_type, CovarianceType)]
 
 
 def column_products(columns: FloatArray, index: IntArray) -> FloatArray:

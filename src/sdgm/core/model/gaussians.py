@@ -11,6 +11,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.model.features import CovarianceType, n_monomials
 
@@ -66,7 +67,8 @@ def weights_from_gaussian(
     array([-1.9913,  1.    ,  0.    , -0.5   , -0.    , -1.    ])
     """
     mu, Sigma = np.asarray(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
-    linear, quadratic, log_det = _natural_parameters(mu, Sigma, CovarianceType(covariance_type))
+    kind = choice("covariance_type", covariance_type, CovarianceType)
+    linear, quadratic, log_det = _natural_parameters(mu, Sigma, kind)
     constant = _log_normalizer(mu, linear, log_det) + np.log(mixture_weight)  # (...)
     shape = constant.shape
     return np.concatenate(

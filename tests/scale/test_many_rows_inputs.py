@@ -14,8 +14,7 @@ import sdgm
 from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray
-from sdgm.scale import refinement as polishing
-from sdgm.scale import sampling as large
+from sdgm.scale import refinement, sampling
 from tests.small_scale import make_small
 
 N = 1500
@@ -29,7 +28,7 @@ NAMES = np.array(["one", "three", "two"])[Y]
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, and blocks have 64 of them."""
     make_small(monkeypatch)
-    monkeypatch.setattr(large, "RARE_ROWS", 30)
+    monkeypatch.setattr(sampling, "RARE_ROWS", 30)
 
 
 class Reader:
@@ -219,7 +218,7 @@ def test_all_rows_are_at_the_end_of_the_history() -> None:
     history = model().fit(Reader(X), Y).history_
     starts = [i for i, record in enumerate(history) if record.iteration == 1]
     assert len(starts) == 3  # two samples, all rows
-    assert 0 < len(history) - starts[2] <= polishing.MOST_PASSES
+    assert 0 < len(history) - starts[2] <= refinement.MOST_PASSES
     # more rows, a log likelihood that is lower by as much
     ratio = history[-1].log_likelihood / history[starts[1] - 1].log_likelihood
     assert ratio == pytest.approx(N / 400, rel=0.2)
