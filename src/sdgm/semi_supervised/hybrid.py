@@ -51,15 +51,7 @@ class Fit(NamedTuple):
 def hybrid_models(X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray) -> list[Hybrid]:
     """Of every shape of covariance, the mixtures with the lowest BIC; none if labels are few.
 
-    Parameters
-    ----------
-    X : (N, D) array
-        Standardised rows, sorted.
-    y : (N,) integer array
-        Class index of each labelled row; others are not looked at.
-    s : (N,) array
-        Sample weights.
-    labelled : (N,) array of bool
+    Parameters are as in `partly_labelled.fit_partly_labelled`.
 
     References
     ----------

@@ -44,16 +44,7 @@ class Density(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """A density, and what its like say about rows that they have not seen.
-
-    Attributes
-    ----------
-    density : Density
-    shrinkage : float
-        Of highest density on unseen rows.
-    log_density : (N,) array
-        At each training row, of the density fitted to the other folds.
-    """
+    """A density, its shrinkage, and the log density (N,) at each row by the other folds."""
 
     density: Density
     shrinkage: float

@@ -124,7 +124,7 @@ def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
     models.sort(key=lambda model: -model.score)
     generative = generative_models(X, y, s)
     log_share = [model.score - models[0].score for model in models]
-    # those have no evidence of this kind: that of the best dense model stands in for it
+    # these have no evidence of this kind: the best dense model's stands in for it
     log_share += [0.5 * (models[0].loss + float(s @ each.log_left_out)) for each in generative]
     everything: list[Dense | Generative] = [*models, *generative]
     share = stacked_shares(
@@ -197,7 +197,7 @@ def dense_model(name: str, kernel: Kernel, X: FloatArray, y: IntArray, s: FloatA
     has a function.
     """
     n_classes = int(y.max()) + 1
-    F = kernel_factor(kernel, X, MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES)
+    F = kernel_factor(kernel, X, largest_rank(n_classes))
     N, p = F.shape
     rows = Rows(np.asfortranarray(np.column_stack([np.ones(N), F])), y, s)
     n_functions = 1 if n_classes == 2 else n_classes
@@ -294,6 +294,11 @@ def leave_one_out_loss(
     moved = np.linalg.solve(np.eye(C) - leverage, covariance @ residual[:, :, None])[:, :, 0]
     without = component_log_posterior(f - moved)
     return -without[index, rows.y]
+
+
+def largest_rank(n_classes: int) -> int:
+    """Most columns of the factor of a kernel."""
+    return MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES
 
 
 def kernel_factor(kernel: Kernel, X: FloatArray, max_rank: int) -> FloatArray:
