@@ -29,23 +29,15 @@ class Loss(StrEnum):
 class Posterior:
     """Q over the weights: a Gaussian, and what its scores at rows need.
 
-    Attributes
-    ----------
-    mean, covariance : (m,) and (m, m) arrays
-        Constants relative to one component last; log mixture weights are part of them.
-    component, column : (m,) integer arrays
-        Where each weight is; column 0 is the constant.
-    n_components : int
-    groups : list of slice
-        Weights, and constants, that share a prior variance.
+    Constants, relative to one component, come last; log mixture weights are part of them.
     """
 
-    mean: FloatArray
-    covariance: FloatArray
-    component: IntArray
-    column: IntArray
+    mean: FloatArray  # (m,)
+    covariance: FloatArray  # (m, m)
+    component: IntArray  # of each weight: (m,)
+    column: IntArray  # of each weight, 0 for the constant: (m,)
     n_components: int
-    groups: list[slice]
+    groups: list[slice]  # weights, and constants, that share a prior variance
 
     def scores(self, Phi: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (n, K) and root of the covariance (n, K, K) of the scores at rows Phi (n, T + 1)."""

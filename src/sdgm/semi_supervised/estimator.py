@@ -47,27 +47,13 @@ UNLABELLED = -1
 
 @dataclass(frozen=True)
 class PartlyLabelledRows:
-    """Distinct rows in sorted order.
+    """Distinct rows in sorted order."""
 
-    Attributes
-    ----------
-    X : (N, D) array
-        As the user gave them.
-    y : (N,) integer array
-        Class indices, -1 where there is no label.
-    s : (N,) array
-        Weights.
-    first_user_row : (N,) integer array
-        For each row, the first row given that is equal to it.
-    classes : (C,) array
-        Labels of the classes.
-    """
-
-    X: FloatArray
-    y: IntArray
-    s: FloatArray
-    first_user_row: IntArray
-    classes: np.ndarray[Any, Any]
+    X: FloatArray  # as the user gave them: (N, D)
+    y: IntArray  # class indices, -1 where there is no label: (N,)
+    s: FloatArray  # weights: (N,)
+    first_user_row: IntArray  # for each row, the first row given that is equal to it: (N,)
+    classes: np.ndarray[Any, Any]  # labels of the classes: (C,)
 
     @property
     def labelled(self) -> BoolArray:

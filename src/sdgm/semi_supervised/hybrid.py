@@ -22,23 +22,12 @@ FOLDS = 5
 
 
 class Hybrid(NamedTuple):
-    """Gaussian mixtures of the classes, judged by the labels.
-
-    Attributes
-    ----------
-    shape : CovarianceType
-    n_components : int
-        Per class.
-    P_c : (N, C) array
-        Class posterior at all rows.
-    loss : float
-        Log loss over the labelled rows, each predicted by a model that did not know its label.
-    """
+    """Gaussian mixtures of the classes, judged by the labels."""
 
     shape: CovarianceType
-    n_components: int
-    P_c: FloatArray
-    loss: float
+    n_components: int  # per class
+    P_c: FloatArray  # class posterior at all rows: (N, C)
+    loss: float  # log loss over labelled rows, each predicted without its label
 
 
 class Fit(NamedTuple):

@@ -68,17 +68,9 @@ def fitted_density(
 
 
 def held_out_density(X: FloatArray, y: IntArray, fold: IntArray, seed: int) -> HeldOut:
-    """A density of standardised rows, and of each row without its fold.
+    """A density of standardised rows, and of each row without its fold (of at least two).
 
-    Parameters
-    ----------
-    X : (N, D) array
-    y : (N,) integer array
-        Class of each row, every class from zero up being there.
-    fold : (N,) integer array
-        At least two different ones.
-    seed : int
-        Of the k-means starts.
+    y (N,) are class indices, with rows of every class from zero up.
     """
     density, numbers = fitted_density(X, y, None, seed)
     log_density = np.empty((len(SHRINKAGES), len(X)))

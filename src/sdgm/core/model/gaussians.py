@@ -17,19 +17,11 @@ from sdgm.core.model.features import CovarianceType, n_monomials
 
 
 class Gaussian(NamedTuple):
-    """``exp(w'phi(x)) = exp(log_scale) N(x | mean, covariance)``.
+    """``exp(w'phi(x)) = exp(log_scale) N(x | mean, covariance)``."""
 
-    Attributes
-    ----------
-    mean : (..., D) array
-    covariance : (..., D, D) array
-    log_scale : (...) array
-        Log of the factor in front of the normalised density, such as a log mixture weight.
-    """
-
-    mean: FloatArray
-    covariance: FloatArray
-    log_scale: FloatArray
+    mean: FloatArray  # (..., D)
+    covariance: FloatArray  # (..., D, D)
+    log_scale: FloatArray  # such as a log mixture weight: (...)
 
 
 def weights_from_gaussian(

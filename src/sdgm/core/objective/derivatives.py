@@ -44,20 +44,13 @@ def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture
 class Fit(Sums):
     """How well the model explains the rows.
 
-    Attributes
-    ----------
-    log_likelihood : float
-        ``sum s ln P(c_n | x_n)``.
-    J : float
-        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (the paper's J); differs
-        from the log likelihood by the entropy of r.
-    r_sum : (K,) array
-        ``sum s r``.
+    The paper's J is the expected complete log likelihood, which differs from the log likelihood by
+    the entropy of r.
     """
 
-    log_likelihood: float
-    J: float
-    r_sum: FloatArray
+    log_likelihood: float  # sum s ln P(c_n | x_n)
+    J: float  # sum s r ln P(c, m | x)
+    r_sum: FloatArray  # sum s r: (K,)
 
 
 @dataclass(slots=True)

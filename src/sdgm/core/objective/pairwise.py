@@ -30,21 +30,11 @@ LEAST_WORK = 1e6
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a pair: a component with weights, or all those without.
+    """One side of a pair: a component with weights, or all those without."""
 
-    Attributes
-    ----------
-    components : (n,) integer array
-        Their posteriors are added.
-    coordinates : slice
-        Where the weights are in theta; empty without.
-    position : (m_k,) integer array
-        The column of each, among the columns of the pairs.
-    """
-
-    components: IntArray
-    coordinates: slice
-    position: IntArray
+    components: IntArray  # whose posteriors are added
+    coordinates: slice  # of the weights in theta; empty without
+    position: IntArray  # column of each weight, among the columns of the pairs
 
     def root(self, P: FloatArray) -> FloatArray:
         """Root of its posterior, from the posteriors P (K, N): (N,)."""
@@ -54,20 +44,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of components whose posteriors sum to one, and the columns that they use.
+    """Pairs of components whose posteriors sum to one, and the columns that they use."""
 
-    Attributes
-    ----------
-    columns : (q,) integer array
-        Of Z.
-    sides : list of Side
-    number : (m,) array
-        Scale of each whitened coordinate.
-    """
-
-    columns: IntArray
+    columns: IntArray  # of Z: (q,)
     sides: list[Side]
-    number: FloatArray
+    number: FloatArray  # scale of each whitened coordinate: (m,)
 
     @classmethod
     def among(cls, whitening: Whitening, components: Sequence[int] | None = None) -> Pairs:

@@ -38,24 +38,12 @@ SMALLEST_CURVATURE = 1e-8
 
 @dataclass(slots=True)
 class Slopes(Sums):
-    """Sums over rows for every weight, at the model that there is.
+    """Sums over rows for every weight, at the current model."""
 
-    Attributes
-    ----------
-    Q : (K, p) array
-        Gradient ``sum s (r - P) z``.
-    S : (K, p) array
-        Curvature ``sum s P (1 - P) z^2``.
-    spread : (K, p) array
-        Variance of the gradient of a weight that is noise, ``sum s^2 P (1 - P) z^2``.
-    weight : (2,) array
-        Sum of s, and how many are above zero.
-    """
-
-    Q: FloatArray
-    S: FloatArray
-    spread: FloatArray
-    weight: FloatArray
+    Q: FloatArray  # gradient, sum s (r - P) z: (K, p)
+    S: FloatArray  # curvature, sum s P (1 - P) z^2: (K, p)
+    spread: FloatArray  # variance of a noise weight's gradient, sum s^2 P (1 - P) z^2: (K, p)
+    weight: FloatArray  # sum of s, and how many are above zero: (2,)
 
 
 def slopes_of_rows(rows: RowSource, mixture: Mixture) -> Slopes:

@@ -32,23 +32,12 @@ SHAPES = (
 
 
 class Generative(NamedTuple):
-    """A generative model of the rows.
-
-    Attributes
-    ----------
-    shape : CovarianceType
-    mixtures : list of Gaussians
-        One per class.
-    P_c : (N, C) array
-        Its class posterior at the rows.
-    log_left_out : (N,) array
-        ``ln P(c_n | x_n)`` by the model without the fifth of the rows that row n is in.
-    """
+    """A generative model of the rows."""
 
     shape: CovarianceType
-    mixtures: list[Gaussians]
-    P_c: FloatArray
-    log_left_out: FloatArray
+    mixtures: list[Gaussians]  # one per class
+    P_c: FloatArray  # class posterior at the rows: (N, C)
+    log_left_out: FloatArray  # ln P(c_n | x_n) by the model without the fifth with row n: (N,)
 
 
 def generative_models(X: FloatArray, y: IntArray, s: FloatArray, seed: int = 0) -> list[Generative]:

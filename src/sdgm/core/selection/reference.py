@@ -56,28 +56,14 @@ SHARE_ITERATIONS = 200
 
 @dataclass(frozen=True)
 class Dense:
-    """A dense model of the rows.
+    """A dense model of the rows."""
 
-    Attributes
-    ----------
-    name : str
-        Of its kernel.
-    kernel : Kernel
-    log_evidence : float
-    loss : float
-        Log loss over the rows, each predicted by the model without it (one Newton step per row).
-    log_left_out : (N,) array
-        ``ln P(c_n | x_n)`` of these predictions.
-    P_c : (N, C) array
-        Its class posterior at the rows, at the mode.
-    """
-
-    name: str
+    name: str  # of its kernel
     kernel: Kernel
     log_evidence: float
-    loss: float
-    log_left_out: FloatArray
-    P_c: FloatArray
+    loss: float  # log loss over rows, each predicted by the model without it, one Newton step away
+    log_left_out: FloatArray  # ln P(c_n | x_n) of these predictions: (N,)
+    P_c: FloatArray  # class posterior at the rows, at the mode: (N, C)
 
     @property
     def score(self) -> float:
@@ -87,21 +73,11 @@ class Dense:
 
 @dataclass(frozen=True)
 class Reference:
-    """Dense models with several kernels, and their average.
+    """Dense models with several kernels, and their average."""
 
-    Attributes
-    ----------
-    models : list of Dense
-        The highest score first.
-    generative_share : float
-        Share of the Gaussian mixtures per class in the average.
-    P_c : (N, C) array
-        Class posterior at the rows, averaged over the models.
-    """
-
-    models: list[Dense]
-    generative_share: float
-    P_c: FloatArray
+    models: list[Dense]  # the highest score first
+    generative_share: float  # of the Gaussian mixtures per class in the average
+    P_c: FloatArray  # class posterior at the rows, averaged over the models: (N, C)
 
     def best(self, kind: str) -> Dense | None:
         """The model of the highest score among those whose name begins so."""
@@ -109,15 +85,7 @@ class Reference:
 
 
 def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
-    """Dense models of standardised rows with a linear, quadratic and rbf kernels, averaged.
-
-    Parameters
-    ----------
-    X : (N, D) array
-    y : (N,) integer array
-    s : (N,) array
-        Sample weights.
-    """
+    """Dense models of standardised rows with a linear, quadratic and rbf kernels, averaged."""
     X = without_constants(X)
     models = [dense_model(name, kernel, X, y, s) for name, kernel in fixed_kernels(X.shape[1])]
     models += rbf_models(X, y, s)
@@ -147,13 +115,6 @@ def stacked_shares(log_left_out: FloatArray, s: FloatArray, log_prior: FloatArra
     better together. So the shares maximise the log likelihood of the average on rows left out,
     with the shares exp(score) as a prior that counts for a few rows. It is concave: EM finds the
     maximum.
-
-    Parameters
-    ----------
-    log_left_out : (n_models, N) array
-    s : (N,) array
-        Sample weights.
-    log_prior : (n_models,) array
     """
     prior = np.exp(log_prior - log_prior.max())
     prior *= PRIOR_ROWS / prior.sum()

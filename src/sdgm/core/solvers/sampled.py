@@ -52,17 +52,10 @@ SOUND = 1e-8
 
 @dataclass(frozen=True)
 class RowsWithSample:
-    """Many rows, and a sample of them for the information.
-
-    Attributes
-    ----------
-    rows : RowSource
-    sample : RowSource
-        In the same coordinates, weighted to stand for all rows.
-    """
+    """Many rows, and a sample of them for the information."""
 
     rows: RowSource
-    sample: RowSource
+    sample: RowSource  # in the same coordinates, weighted to stand for all rows
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -171,18 +164,10 @@ def maximize_by_sample(
 
 @dataclass(frozen=True)
 class SampleInformation:
-    """Precision of the whitened weights, estimated from a sample.
+    """Precision of the whitened weights, estimated from a sample."""
 
-    Attributes
-    ----------
-    precision : DensePrecision
-        With the complete information.
-    observed : (m, m) array or None
-        Cholesky factor with the observed information, made positive where it is not.
-    """
-
-    precision: DensePrecision
-    observed: FloatArray | None
+    precision: DensePrecision  # with the complete information
+    observed: FloatArray | None  # Cholesky factor with the observed one, made positive: (m, m)
 
     @classmethod
     def of(

@@ -140,22 +140,12 @@ class Preconditioner:
 
     Adding the same to the weights of a column in all components changes no posterior: along such
     directions there is nothing but the prior, however large the blocks are.
-
-    Attributes
-    ----------
-    blocks : BlockPrecision
-    shared : (n,) integer array
-        Coordinates that are weights of columns which all components have.
-    group : (n,) integer array
-        Counts those columns.
-    unit : (n,) array
-        The direction of each, of length one.
     """
 
     blocks: BlockPrecision
-    shared: IntArray
-    group: IntArray
-    unit: FloatArray
+    shared: IntArray  # coordinates that are weights of columns which all components have: (n,)
+    group: IntArray  # counts those columns: (n,)
+    unit: FloatArray  # their directions, each of length one: (n,)
 
     @classmethod
     def of(cls, blocks: BlockPrecision, whitening: Whitening) -> Preconditioner:
