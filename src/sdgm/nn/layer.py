@@ -60,17 +60,7 @@ class Mixture(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Class log-scores of feature vectors, to be used as logits.
-
-        Parameters
-        ----------
-        x : (..., D) tensor
-
-        Returns
-        -------
-        scores : (..., C) tensor
-            Log-sum-exp over the components of each class.
-        """
+        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components."""
         return self._over_classes(self.component_scores(x))
 
     def _over_classes(self, scores: Tensor) -> Tensor:
@@ -131,12 +121,9 @@ class SDGM(Mixture, SparseModule):
     ----------
     weight, log_sigma2 : Parameters of shape (K, H)
         K components in the order of the classes; features in the order of Eq. 2.
-    bias : Parameter of shape (K,) or None
-    projection : Parameter of shape (rank, D) or None
-    mask : boolean buffer of shape (K, H)
-        False for pruned weights.
-    alive : boolean buffer of shape (K,)
-        False for pruned components.
+    bias, projection : Parameters of shape (K,) and (rank, D), or None
+    mask, alive : boolean buffers of shape (K, H) and (K,)
+        False for pruned weights and components.
     center, inverse_scale : buffers of shape (D,)
         The features are of ``(x - center) * inverse_scale``; zero and one unless calibrated.
     component_class : buffer of shape (K,)
@@ -224,10 +211,6 @@ class SDGM(Mixture, SparseModule):
         ----------
         x : (..., D) tensor
             Feature vectors of a batch, at least two.
-
-        Returns
-        -------
-        self
         """
         self._check_width(x)
         rows = x.reshape(-1, self.in_features).to(self.weight)
@@ -237,8 +220,7 @@ class SDGM(Mixture, SparseModule):
                 f"{len(rows)} with largest entry {rows.abs().max().item() if len(rows) else None}; "
                 "pass a batch of what the layer will see."
             )
-        center = rows.mean(dim=0)
-        std = rows.std(dim=0)
+        center, std = rows.mean(dim=0), rows.std(dim=0)
         # a constant feature, up to rounding, stays as it is, and so does one too small to scale
         info = torch.finfo(rows.dtype)
         constant = std <= CONSTANT_EPS * info.eps * rows.abs().amax(dim=0)
