@@ -13,12 +13,13 @@ from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
 from sdgm.cli.export import export
 from sdgm.cli.fit import fit
-from sdgm.cli.help import Commands
+from sdgm.cli.help import Command, Group
 from sdgm.cli.inspect import inspect
 from sdgm.cli.predict import predict
 from sdgm.cli.report import report
 
-app = Commands(
+app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -81,4 +82,4 @@ EXAMPLES = {
 }
 for command, lines in EXAMPLES.items():
     epilog = "\n\n".join(["Examples:", *(f"[bold]{line}[/bold]" for line in lines)])
-    app.command(epilog=epilog)(command)
+    app.command(cls=Command, epilog=epilog)(command)
