@@ -100,9 +100,8 @@ class SDGM(Mixture, SparseModule):
 
     Parameters
     ----------
-    in_features : int
-        D, the length of a feature vector.
-    n_classes : int
+    in_features, n_classes : int
+        D, the length of a feature vector, and the number of classes.
     n_components : int or sequence of int, default=1
         Components of each class, or one number per class.
     covariance_type : {"full", "diag", "tied", "low_rank"}, default="full"
@@ -165,8 +164,12 @@ class SDGM(Mixture, SparseModule):
         self.rank = _at_least("rank", rank, 1) if low_rank else 0
         K = sum(self.n_components)
         H = n_features(self.in_features, covariance_type, self.rank)
-        _refuse_absurd(K, H, self.in_features, self.covariance_type)
-
+        if K * H > MAX_WEIGHTS:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} with {in_features} features and {K} "
+                f"components has {K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type"
+                "='low_rank' or 'diag', or a linear layer to fewer features in front."
+            )
         self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
         like = self.weight
         self.bias = nn.Parameter(like.new_empty(K)) if bias else None
@@ -298,12 +301,3 @@ def _per_class(n_components: int | Sequence[int], n_classes: int) -> tuple[int, 
             "pass one number, or one per class."
         )
     return numbers
-
-
-def _refuse_absurd(K: int, H: int, D: int, covariance_type: str) -> None:
-    if K * H > MAX_WEIGHTS:
-        raise ValueError(
-            f"covariance_type={covariance_type!r} with {D} features and {K} components has "
-            f"{K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type='low_rank' or "
-            "'diag', or a linear layer to fewer features in front."
-        )

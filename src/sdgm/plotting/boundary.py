@@ -111,10 +111,6 @@ class BoundaryDisplay(PlaneDisplay):
         compact : bool, default=False
             For small pictures side by side: small markers, no ticks, no names of the axes.
 
-        Returns
-        -------
-        display : BoundaryDisplay
-
         Examples
         --------
         >>> from sdgm import KernelSDGMClassifier

@@ -42,9 +42,8 @@ class Shared(StrEnum):
 class ComponentsDisplay(PlaneDisplay):
     """The components of a mixture of two inputs as ellipses of one and two standard deviations.
 
-    A component is ``exp(w_k'phi(x))``, which is a Gaussian where its quadratic form is negative
-    definite. The classifier determines its components only up to a form that all of them share,
-    because it cancels in the softmax (Eq. 1). So every picture of them chooses one:
+    A component ``exp(w_k'phi(x))`` is a Gaussian where its quadratic form is negative definite. A
+    form that all components share cancels in the softmax (Eq. 1), so every picture chooses one:
 
     - ``shared="rows"``: the form for which the mixture has the mean and covariance of the rows and
       the highest likelihood on them. All components are Gaussian then, and their shares sum to one.
@@ -114,10 +113,6 @@ class ComponentsDisplay(PlaneDisplay):
         grid_resolution : int, default=300
         margin, ax, legend, rows :
             As in `BoundaryDisplay.from_estimator`.
-
-        Returns
-        -------
-        display : ComponentsDisplay
 
         Examples
         --------
