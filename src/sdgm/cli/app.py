@@ -13,13 +13,12 @@ from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
 from sdgm.cli.export import export
 from sdgm.cli.fit import fit
-from sdgm.cli.help import Command, Group
+from sdgm.cli.help import Commands
 from sdgm.cli.inspect import inspect
 from sdgm.cli.predict import predict
 from sdgm.cli.report import report
 
-app = typer.Typer(
-    cls=Group,
+app = Commands(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -82,4 +81,4 @@ EXAMPLES = {
 }
 for command, lines in EXAMPLES.items():
     epilog = "\n\n".join(["Examples:", *(f"[bold]{line}[/bold]" for line in lines)])
-    app.command(cls=Command, epilog=epilog)(command)
+    app.command(epilog=epilog)(command)

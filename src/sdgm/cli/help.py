@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 
@@ -24,3 +26,13 @@ class Command(FlagsWithoutValues, TyperCommand):
 
 class Group(FlagsWithoutValues, TyperGroup):
     """A group of commands."""
+
+
+class Commands(typer.Typer):
+    """Commands of this kind."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=Group, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[..., Any]:
+        return super().command(name, cls=Command, **options)

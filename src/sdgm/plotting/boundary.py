@@ -203,7 +203,8 @@ class BoundaryDisplay(PlaneDisplay):
         if self.relevance_vectors is None or not len(self.relevance_vectors):
             return None
         return self.ax_.scatter(
-            *self.relevance_vectors.T,
+            self.relevance_vectors[:, 0],
+            self.relevance_vectors[:, 1],
             s=self._look.circles,
             facecolors="none",
             edgecolors="black",

@@ -196,7 +196,7 @@ class ComponentsDisplay(PlaneDisplay):
         color = class_color(int(self.component_class[k]))
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color, "alpha": 0.85}
         look: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": "bold", "bbox": box}
-        return self.ax_.text(*place, text, clip_on=True, zorder=6, **look)
+        return self.ax_.text(place[0], place[1], text, clip_on=True, zorder=6, **look)
 
     def _handles(self) -> list[Any]:
         """Rows, ellipses with the form they depend on, and lines around components without one."""
