@@ -23,6 +23,9 @@ console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
+DataFile = Annotated[
+    str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -30,12 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Turn errors about values, files and missing packages into one sentence and exit code 1.
 
-    An interrupt is one line and exit code 130.
-
-    Parameters
-    ----------
-    writes : path, optional
-        The file that the command writes, "-" for standard output.
+    An interrupt is one line and exit code 130. ``writes`` is the file that the command writes.
     """
     before = state_of(writes)
     try:

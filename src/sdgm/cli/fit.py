@@ -15,6 +15,7 @@ from rich.text import Text
 from sdgm.cli import interrupts
 from sdgm.cli.console import (
     AsJson,
+    DataFile,
     arrow,
     console,
     friendly_errors,
@@ -30,12 +31,11 @@ from sdgm.text import counted, shown
 MAX_CLASSES, MAX_COLUMNS = 12, 40  # that are listed
 BAR = 20  # characters
 SURE = 2.0  # standard errors by which the better model leads
+WORDS = {"covariance_type": "covariance", "n_components": "components per class"}
 
 
 def fit(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
-    ],
+    data: DataFile,
     target: Annotated[
         str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")
     ],
@@ -127,13 +127,12 @@ def learning_shown() -> Iterator[Any]:
 def show(model: Any, output: Path, n_bytes: int) -> None:
     """Print what was learned, from what, and how well."""
     record = model.record
-    parts = [
+    for part in (
         table_line(model),
         classes_table(record["source"]["class_counts"]),
         columns_table(record["source"]["columns"], model.id_column),
         model_lines(model),
-    ]
-    for part in parts:
+    ):
         console.print()
         console.print(part)
     console.print()
@@ -224,7 +223,10 @@ def model_lines(model: Any) -> Any:
     before, after = (sum(components[key]) for key in ("initial", "final"))
     by_class = list(zip(model.classes_, components["final"], strict=True))[:MAX_CLASSES]
     per_class = ", ".join(f"{shown(label, 20)}: {n}" for label, n in by_class)
-    chosen = ", ".join(f"{name} {value}" for name, value in chosen_words(record["chosen"]).items())
+    chosen = ", ".join(
+        f"{WORDS.get(name, name)} {f'{value:.3g}' if isinstance(value, float) else value}"
+        for name, value in record["chosen"].items()
+    )
     vectors = getattr(model.classifier, "relevance_vectors_", None)
     lines = {
         "Form": record["form"] + (f" (chosen: {chosen})" if chosen else ""),
@@ -238,12 +240,3 @@ def model_lines(model: Any) -> Any:
         for name, value in lines.items()
         if value
     )
-
-
-def chosen_words(chosen: dict[str, Any]) -> dict[str, str]:
-    """Settings that were chosen from the data, in words."""
-    words = {"covariance_type": "covariance", "n_components": "components per class"}
-    return {
-        words.get(name, name): f"{value:.3g}" if isinstance(value, float) else str(value)
-        for name, value in chosen.items()
-    }

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 
 from sdgm.cli import interrupts
 from sdgm.cli.console import (
+    DataFile,
     ModelFile,
     friendly_errors,
     load_table_model,
@@ -24,9 +25,7 @@ from sdgm.text import listed, shown
 
 def predict(
     model: ModelFile,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
-    ],
+    data: DataFile,
     output: Annotated[
         str,
         typer.Option(
@@ -56,15 +55,8 @@ def predict(
         refuse_input(output, model, data)
         loaded = load_table_model(model)
         with rows_shown(data) as progress:
-            done = predict_table(
-                loaded,
-                data,
-                output,
-                proba=proba,
-                std=std,
-                id_column=id_column,
-                progress=progress,
-            )
+            options: dict[str, Any] = {"proba": proba, "std": std, "id_column": id_column}
+            done = predict_table(loaded, data, output, **options, progress=progress)
         if done.ignored:
             names = listed(map(shown, done.ignored), most=8)
             note(f"ignored columns that were not in the training table: {names}.")

@@ -44,8 +44,7 @@ def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
 
     Parameters
     ----------
-    model : fitted SDGMClassifier, KernelSDGMClassifier or one of their special cases, a
-        SemiSupervisedSDGMClassifier, or a TableModel
+    model : fitted classifier of this package, or TableModel
     path : path, optional
         Where to write it as well.
 
@@ -78,9 +77,6 @@ def _card(model: Any) -> dict[str, Any]:
     is_dual = isinstance(plain.basis, KernelBasis)
     formula = FORMULA + (FORMULA_OF_KERNELS if is_dual else FORMULA_OF_TERMS) + FORMULA_OF_CLASSES
     form = "kernels at relevance vectors (dual form)" if is_dual else "quadratic terms"
-    scaler = zip(
-        description.features, plain.center.tolist(), plain.inverse_scale.tolist(), strict=True
-    )
     return {
         "what": f"Sparse discriminative Gaussian mixture classifier on {form}",
         "card_format": CARD_FORMAT,
@@ -90,8 +86,10 @@ def _card(model: Any) -> dict[str, Any]:
         "description": description.text(100).splitlines(),
         "formula": list(formula),
         "features": [
-            {"name": each.name, "center": center, "inverse_scale": inverse, "used": each.used}
-            for each, center, inverse in scaler
+            {"name": each.name, "center": each.center, "inverse_scale": inverse, "used": each.used}
+            for each, inverse in zip(
+                description.features, plain.inverse_scale.tolist(), strict=True
+            )
         ],
         "reach": float(plain.reach),
         **_columns(classifier, plain, description),

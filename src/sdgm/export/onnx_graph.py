@@ -77,13 +77,9 @@ class Writer:
 
     def probabilities(self, features: str) -> str:
         """Class probabilities (N, C) of features (N, D), NaN in rows where a feature is NaN."""
-        model = self.model
-        z = self._standardized(features)
-        columns = (
-            self._monomials(z, model.basis)
-            if isinstance(model.basis, Monomials)
-            else self._kernels(z, model.basis)
-        )
+        model, z = self.model, self._standardized(features)
+        is_primal = isinstance(model.basis, Monomials)
+        columns = self._monomials(z, model.basis) if is_primal else self._kernels(z, model.basis)
         coef = model.coef[:, _order(model.basis)].T
         if columns is None:  # all weights were removed: any column will do, times zero
             columns, coef = z, np.zeros((len(model.center), len(model.offset)))
@@ -148,7 +144,9 @@ class Writer:
             blocks.append(self.node("Mul", first, second, name="products"))
         if len(norms):
             blocks.append(self._squared_norm(z))
-        return self._side_by_side(blocks)
+        if len(blocks) > 1:
+            return self.node("Concat", *blocks, name="columns", axis=1)
+        return blocks[0] if blocks else None
 
     def _columns(self, z: str, indices: Any, name: str) -> str:
         chosen = self.graph.constant(np.asarray(indices, dtype=np.int64), f"{name}_index")
@@ -158,11 +156,6 @@ class Writer:
         squares = self.node("Mul", z, z, name="squares")
         ones = self.number(np.ones((len(self.model.center), 1)), "ones")
         return self.node("MatMul", squares, ones, name="squared_norm")
-
-    def _side_by_side(self, blocks: Sequence[str]) -> str | None:
-        if len(blocks) > 1:
-            return self.node("Concat", *blocks, name="columns", axis=1)
-        return blocks[0] if blocks else None
 
     # --- the dual form ---
 
@@ -175,9 +168,8 @@ class Writer:
             near = self.dtype is np.float64
             distance = self._distances(z, V) if near else self._distances_by_input(z, V)
             rate = self.number(-kernel.gamma, "minus_gamma")
-            return self.node(
-                "Exp", self.node("Mul", distance, rate, name="exponent"), name="kernel"
-            )
+            exponent = self.node("Mul", distance, rate, name="exponent")
+            return self.node("Exp", exponent, name="kernel")
         if isinstance(kernel, PolynomialKernel):
             inner = self.node("MatMul", z, self.number(kernel.gamma * V.T, "vectors"), name="inner")
             if kernel.coef0:

@@ -44,7 +44,7 @@ def to_onnx(
     opset: int | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
-    """A fitted model as an ONNX model of plain ``ai.onnx`` operators.
+    """A fitted model as an `onnx.ModelProto` of plain ``ai.onnx`` operators.
 
     Inputs: for a classifier one tensor ``X`` of shape (N, n_features); for a model of a table one
     tensor of shape (N, 1) per column, named as the column: numbers, where NaN is a missing value,
@@ -70,10 +70,6 @@ def to_onnx(
         whose strings need it.
     path : path, optional
         Where to write the model as well.
-
-    Returns
-    -------
-    onnx.ModelProto
 
     Examples
     --------
@@ -240,12 +236,10 @@ def _number(writer: Writer, column: Number, name: str) -> list[str]:
     if column.fill is None:
         return [name]
     missing = writer.node("IsNaN", name, name="is_missing")
-    fill = writer.number(column.fill, "fill")
-    blocks = [writer.node("Where", missing, fill, name, name="filled")]
-    if column.indicator:
-        to = onnx_type(writer.dtype)
-        blocks.append(writer.node("Cast", missing, name="missing", to=to))
-    return blocks
+    filled = writer.node("Where", missing, writer.number(column.fill, "fill"), name, name="filled")
+    if not column.indicator:
+        return [filled]
+    return [filled, writer.node("Cast", missing, name="missing", to=onnx_type(writer.dtype))]
 
 
 def _category(writer: Writer, column: Category, name: str) -> list[str]:

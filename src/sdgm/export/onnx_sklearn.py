@@ -26,12 +26,7 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-CLASSIFIERS = (
-    SDGMClassifier,
-    KernelSDGMClassifier,
-    RVMClassifier,
-    DiscriminativeGMMClassifier,
-)
+CLASSIFIERS = SDGMClassifier, KernelSDGMClassifier, RVMClassifier, DiscriminativeGMMClassifier
 # whole numbers below it are the same as floats and as integers
 LARGEST_WHOLE = 2.0**53
 # as scikit-learn's own classifiers have them
@@ -101,10 +96,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the operators of one classifier to the model."""
     classifier, variable = operator.raw_operator, operator.inputs[0]
     if container.target_opset < OLDEST_OPSET:
-        raise ValueError(
-            f"target_opset is {container.target_opset}, and the classifiers need {OLDEST_OPSET} "
-            "or later."
-        )
+        needed = f"the classifiers need {OLDEST_OPSET} or later"
+        raise ValueError(f"target_opset is {container.target_opset}, and {needed}.")
     is_double = isinstance(variable.type, DoubleTensorType)
     float_only = scope.get_options(classifier, {"float_only": False})["float_only"]
     dtype = np.float32 if float_only and not is_double else np.float64

@@ -30,23 +30,17 @@ def from_classifier(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> SDGM:
-    """A layer with the weights of a fitted classifier.
+    """A layer with the weights of a fitted classifier, pruned where they are pruned.
 
-    Class i of the layer is ``classifier.classes_[i]``. Weights that the classifier has pruned are
-    pruned in the layer too.
+    Class i of the layer is ``classifier.classes_[i]``.
 
     Parameters
     ----------
-    classifier : SDGMClassifier
-        Fitted.
+    classifier : fitted SDGMClassifier
     sparse : bool, default=False
         Whether the layer's weights carry noise, for training that goes on.
     device, dtype :
         As in `torch.nn.Linear`. Probabilities are equal to the precision of the type.
-
-    Returns
-    -------
-    SDGM
 
     Examples
     --------
@@ -71,11 +65,9 @@ def from_classifier(
         dtype=dtype,
     )
     weight, active = np.zeros((2, *layer.weight.shape))
-    for coef, used, columns in zip(
-        model.coef.T, model.active[:, 1:].T, columns_of(basis, layer), strict=True
-    ):
-        weight[:, columns] = coef[:, None]
-        active[:, columns] = used[:, None]
+    for h, columns in enumerate(columns_of(basis, layer)):
+        weight[:, columns] = model.coef[:, [h]]
+        active[:, columns] = model.active[:, [h + 1]]
     layer.weight.copy_(torch.as_tensor(weight))
     layer.mask.copy_(torch.as_tensor(active > 0))
     assert layer.bias is not None
@@ -127,8 +119,8 @@ def to_classifier(
 
     Returns
     -------
-    SDGMClassifier
-        It predicts; what describes a fit, such as ``history_``, it does not have.
+    classifier : SDGMClassifier
+        It has no ``history_`` and the like.
 
     Examples
     --------
@@ -166,8 +158,8 @@ def fitted_model(
     layer: SDGM, classes: np.ndarray[Any, Any], covariance: FloatArray | None
 ) -> FittedModel:
     """The weights that evaluation uses, under a prior of precision one."""
-    weight, bias, class_index = (as_numpy(part) for part in remaining_components(layer))
-    component_class: IntArray = class_index.astype(np.intp)
+    weight, bias, classes_of = map(as_numpy, remaining_components(layer))
+    component_class: IntArray = classes_of.astype(np.intp)
     used = (weight != 0.0).any(axis=0)
     n_components = np.bincount(component_class, minlength=layer.n_classes)
     # any split of the bias into intercept and log mixture weight is the same model
@@ -177,20 +169,17 @@ def fitted_model(
     active[:, 0] = True
     component, column = active.nonzero()
     phi = monomials(layer.in_features, layer.covariance_type)
-    return FittedModel(
-        classes,
-        Scaler(as_numpy(layer.center), as_numpy(layer.inverse_scale), FAR_AWAY),
-        phi.without_constant().take(used),
-        State(
-            w=w[component, column],
-            alpha=np.ones(len(column)),
-            component=component,
-            column=column,
-            pi=mixture_weights,
-            component_class=component_class,
-        ),
-        covariance,
+    scaler = Scaler(as_numpy(layer.center), as_numpy(layer.inverse_scale), FAR_AWAY)
+    state = State(
+        w=w[component, column],
+        alpha=np.ones(len(column)),
+        component=component,
+        column=column,
+        pi=mixture_weights,
+        component_class=component_class,
     )
+    basis = phi.without_constant().take(used)
+    return FittedModel(classes, scaler, basis, state, covariance)
 
 
 def as_numpy(tensor: Tensor) -> FloatArray:

@@ -28,9 +28,8 @@ class CompactSDGM(Mixture, StoredWeights):
 
     Attributes
     ----------
-    values, position :
-        Weights of the components on the terms, as in `StoredWeights`.
-    bias : Parameter of shape (K,)
+    values, position, bias :
+        Weights of the components on the terms, as in `StoredWeights`, and their constants.
     terms : integer buffer of shape (n_terms, 2)
         Factors of each feature; -1 is the factor one.
     projection : Parameter or None
@@ -138,8 +137,11 @@ class CompactLayer(StoredWeights):
     def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
         return position_faults(stored, math.prod(self._shape))
 
+    def _sizes(self) -> str:
+        return f"shape={self._shape}"
+
     def extra_repr(self) -> str:
-        return f"shape={self._shape}, weights={int(self.values.count_nonzero())}"
+        return f"{self._sizes()}, weights={int(self.values.count_nonzero())}"
 
 
 class CompactLinear(CompactLayer):
@@ -156,10 +158,8 @@ class CompactLinear(CompactLayer):
         """Product with the weights."""
         return F.linear(x, self._restored(*self._shape), self.bias)
 
-    def extra_repr(self) -> str:
-        n_weights = int(self.values.count_nonzero())
-        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
-        return f"{sizes}, weights={n_weights}"
+    def _sizes(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
 
 
 class CompactConv2d(CompactLayer):
@@ -185,10 +185,6 @@ def compact(module: nn.Module) -> nn.Module:
     ----------
     module : Module
         A layer of `sdgm.nn`, or a model with such layers.
-
-    Returns
-    -------
-    module : Module
 
     Examples
     --------

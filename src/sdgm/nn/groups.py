@@ -20,13 +20,12 @@ def parameter_groups(
     Parameters
     ----------
     model : Module
-    lr : float
-        Learning rate of all but the noise.
+    lr, noise_lr : float
+        Learning rates of all but the noise, and of its log variances; ten times ``lr`` if not
+        given.
     weight_decay : float, default=0.0
         For weights without a prior: not for biases and normalisation, nor for the weights of
         sparse layers, whose prior is in the loss, and never for the noise.
-    noise_lr : float, optional
-        Learning rate of the log variances of the noise; ten times ``lr`` if not given.
 
     Returns
     -------
@@ -53,14 +52,12 @@ def parameter_groups(
         return "others" if id(parameter) in with_prior or parameter.ndim < 2 else "weights"
 
     noise_lr = NOISE_LR_FACTOR * lr if noise_lr is None else noise_lr
-    rates = {"weights": lr, "others": lr, "noise": noise_lr}
-    groups: list[dict[str, Any]] = [
-        {"name": name, "params": [], "lr": rate, "weight_decay": 0.0}
-        for name, rate in rates.items()
-    ]
-    groups[0]["weight_decay"] = weight_decay
-    by_name = {group["name"]: group["params"] for group in groups}
+    settings = {"weights": (lr, weight_decay), "others": (lr, 0.0), "noise": (noise_lr, 0.0)}
+    groups: dict[str, dict[str, Any]] = {
+        name: {"name": name, "params": [], "lr": rate, "weight_decay": decay}
+        for name, (rate, decay) in settings.items()
+    }
     for parameter in model.parameters():  # each once, shared ones too
         if parameter.requires_grad:
-            by_name[name_of(parameter)].append(parameter)
-    return [group for group in groups if group["params"]]
+            groups[name_of(parameter)]["params"].append(parameter)
+    return [group for group in groups.values() if group["params"]]

@@ -56,17 +56,7 @@ class LaplacePosterior:
     alpha: float
 
     def predict_proba(self, x: Tensor) -> Tensor:
-        """Class probabilities averaged over the posterior.
-
-        Parameters
-        ----------
-        x : (..., D) tensor
-            Feature vectors.
-
-        Returns
-        -------
-        P : (..., C) tensor
-        """
+        """Class probabilities of feature vectors (..., D), averaged over the posterior."""
         rows = as_numpy(x.reshape(-1, x.shape[-1]))
         P = torch.as_tensor(self.classifier.predict_proba_averaged(rows))
         return P.to(x).reshape(*x.shape[:-1], P.shape[-1])
@@ -90,10 +80,8 @@ def laplace(
     ----------
     layer : SDGM
         Trained; pruning it first makes the posterior small.
-    x : (N, D) tensor
-        Feature vectors of the training samples, as the layer gets them in evaluation.
-    y : (N,) integer tensor
-        Their classes.
+    x, y : (N, D) tensor and (N,) integer tensor
+        Feature vectors of the training samples, as the layer gets them in evaluation, and classes.
     alpha : float, optional
         Precision of the prior of all weights.
     validation : (x, y), optional
@@ -101,10 +89,6 @@ def laplace(
         one of 13 from 0.1 to 100,000 whose averaged probabilities suit them best. With neither it
         is found by evidence (MacKay's update), which leaves too much doubt: the weights were not
         trained under this prior, and the features fit the training samples too well.
-
-    Returns
-    -------
-    LaplacePosterior
 
     Examples
     --------

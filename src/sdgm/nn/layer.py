@@ -60,17 +60,7 @@ class Mixture(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Class log-scores of feature vectors, to be used as logits.
-
-        Parameters
-        ----------
-        x : (..., D) tensor
-
-        Returns
-        -------
-        scores : (..., C) tensor
-            Log-sum-exp over the components of each class.
-        """
+        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components."""
         return self._over_classes(self.component_scores(x))
 
     def _over_classes(self, scores: Tensor) -> Tensor:
@@ -110,9 +100,8 @@ class SDGM(Mixture, SparseModule):
 
     Parameters
     ----------
-    in_features : int
-        D, the length of a feature vector.
-    n_classes : int
+    in_features, n_classes : int
+        D, the length of a feature vector, and the number of classes.
     n_components : int or sequence of int, default=1
         Components of each class, or one number per class.
     covariance_type : {"full", "diag", "tied", "low_rank"}, default="full"
@@ -131,12 +120,9 @@ class SDGM(Mixture, SparseModule):
     ----------
     weight, log_sigma2 : Parameters of shape (K, H)
         K components in the order of the classes; features in the order of Eq. 2.
-    bias : Parameter of shape (K,) or None
-    projection : Parameter of shape (rank, D) or None
-    mask : boolean buffer of shape (K, H)
-        False for pruned weights.
-    alive : boolean buffer of shape (K,)
-        False for pruned components.
+    bias, projection : Parameters of shape (K,) and (rank, D), or None
+    mask, alive : boolean buffers of shape (K, H) and (K,)
+        False for pruned weights and components.
     center, inverse_scale : buffers of shape (D,)
         The features are of ``(x - center) * inverse_scale``; zero and one unless calibrated.
     component_class : buffer of shape (K,)
@@ -178,8 +164,12 @@ class SDGM(Mixture, SparseModule):
         self.rank = _at_least("rank", rank, 1) if low_rank else 0
         K = sum(self.n_components)
         H = n_features(self.in_features, covariance_type, self.rank)
-        _refuse_absurd(K, H, self.in_features, self.covariance_type)
-
+        if K * H > MAX_WEIGHTS:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} with {in_features} features and {K} "
+                f"components has {K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type"
+                "='low_rank' or 'diag', or a linear layer to fewer features in front."
+            )
         self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
         like = self.weight
         self.bias = nn.Parameter(like.new_empty(K)) if bias else None
@@ -224,10 +214,6 @@ class SDGM(Mixture, SparseModule):
         ----------
         x : (..., D) tensor
             Feature vectors of a batch, at least two.
-
-        Returns
-        -------
-        self
         """
         self._check_width(x)
         rows = x.reshape(-1, self.in_features).to(self.weight)
@@ -237,8 +223,7 @@ class SDGM(Mixture, SparseModule):
                 f"{len(rows)} with largest entry {rows.abs().max().item() if len(rows) else None}; "
                 "pass a batch of what the layer will see."
             )
-        center = rows.mean(dim=0)
-        std = rows.std(dim=0)
+        center, std = rows.mean(dim=0), rows.std(dim=0)
         # a constant feature, up to rounding, stays as it is, and so does one too small to scale
         info = torch.finfo(rows.dtype)
         constant = std <= CONSTANT_EPS * info.eps * rows.abs().amax(dim=0)
@@ -316,12 +301,3 @@ def _per_class(n_components: int | Sequence[int], n_classes: int) -> tuple[int, 
             "pass one number, or one per class."
         )
     return numbers
-
-
-def _refuse_absurd(K: int, H: int, D: int, covariance_type: str) -> None:
-    if K * H > MAX_WEIGHTS:
-        raise ValueError(
-            f"covariance_type={covariance_type!r} with {D} features and {K} components has "
-            f"{K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type='low_rank' or "
-            "'diag', or a linear layer to fewer features in front."
-        )

@@ -16,9 +16,8 @@ class ELBOLoss(nn.Module):
 
     The divergence of the weights counts once for the whole training set, so its weight beside the
     mean cross-entropy of a batch is one over the number of training samples, whatever the batch
-    size. Data-parallel training averages gradients over the processes, so this holds on each of
-    them with the number of samples of all together. A model without
-    sparse layers is trained with the cross-entropy alone.
+    size, and on each process of data-parallel training. A model without sparse layers is trained
+    with the cross-entropy alone.
 
     Parameters
     ----------
@@ -34,10 +33,8 @@ class ELBOLoss(nn.Module):
 
     Attributes
     ----------
-    nll, kl : tensors
-        Cross-entropy and divergence (unweighted) of the last call, without gradients.
-    kl_weight : tensor
-        What the divergence was multiplied by in the last call.
+    nll, kl, kl_weight : tensors
+        Cross-entropy, divergence and its factor in the last call, without gradients.
     step : buffer
         Steps so far; part of the state_dict, to resume training.
 
@@ -69,25 +66,14 @@ class ELBOLoss(nn.Module):
             )
         # in a list, so that the model's parameters do not become parameters of the loss
         self._models = [model]
-        self.n_train = n_train
-        self.kl_scale = kl_scale
-        self.warmup = warmup
+        self.n_train, self.kl_scale, self.warmup = n_train, kl_scale, warmup
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
-        zero = torch.zeros(())
-        self.nll, self.kl, self.kl_weight = zero, zero, zero
+        self.nll = self.kl = self.kl_weight = torch.zeros(())
 
     def forward(self, scores: Tensor, y: Tensor) -> Tensor:
-        """The loss of a batch.
+        """The loss of a batch, from the model's scores (..., C) and labels.
 
-        Parameters
-        ----------
-        scores : (..., C) tensor
-            From a forward pass of the model.
-        y : (...) integer tensor, or (..., C) tensor of class probabilities
-
-        Returns
-        -------
-        loss : scalar tensor
+        Labels are an integer tensor (...) or a tensor (..., C) of class probabilities.
         """
         nll = cross_entropy(scores, y)
         # layers that share their weights, not themselves, count once

@@ -66,10 +66,8 @@ def needed(share: Tensor, component_class: Tensor, n_classes: int, min_share: fl
     keep = share >= min_share
     for c in range(n_classes):
         own = (component_class == c).nonzero()[:, 0]
-        if not bool((share[own] > 0.0).any()):
-            keep[own] = True
-        else:
-            keep[own[share[own].argmax()]] = True
+        has_samples = bool((share[own] > 0.0).any())
+        keep[own[share[own].argmax()] if has_samples else own] = True
     return keep
 
 
@@ -81,8 +79,8 @@ def component_shares(
 
     Parameters
     ----------
-    model : Module
-    batches : iterable of (inputs, labels)
+    model, batches :
+        As in `prune`.
 
     Returns
     -------

@@ -63,20 +63,10 @@ class _Products(torch.autograd.Function):
 
 
 def features(x: Tensor, covariance_type: str, projection: Tensor | None = None) -> Tensor:
-    """Features of x for Gaussians of a given form.
+    """Features of x (..., D) for Gaussians of a given form, without the constant: (..., H).
 
-    Parameters
-    ----------
-    x : (..., D) tensor
-    covariance_type : {"full", "diag", "tied", "low_rank"}
-        After x itself follow: ``full``, all products; ``diag``, the squares; ``tied``, nothing,
-        since a shared quadratic term cancels; ``low_rank``, all products of the projected x.
-    projection : (rank, D) tensor, for ``low_rank``
-
-    Returns
-    -------
-    phi : (..., H) tensor
-        Without the constant.
+    After x itself follow: ``full``, all products; ``diag``, the squares; ``tied``, nothing, since a
+    shared quadratic term cancels; ``low_rank``, all products of x under a projection (rank, D).
 
     Examples
     --------

@@ -64,8 +64,7 @@ class SparseLinear(SparseLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features, self.out_features = in_features, out_features
         self._add_parameters(out_features, in_features, bias=bias, device=device, dtype=dtype)
 
     def extra_repr(self) -> str:
@@ -108,13 +107,10 @@ class SparseConv2d(SparseLayer):
                 f"groups={groups} does not divide in_channels={in_channels} and "
                 f"out_channels={out_channels}."
             )
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = _pair(kernel_size)
-        self.stride = _pair(stride)
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = _pair(kernel_size), _pair(stride)
         self.padding = padding if isinstance(padding, str) else _pair(padding)
         self.dilation = _pair(dilation)
-        self.groups = groups
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self._add_parameters(*shape, bias=bias, device=device, dtype=dtype)
 

@@ -31,9 +31,9 @@ class LayerSparsity:
 
     Examples
     --------
-    >>> sparsity(nn.Linear(2, 3)).layers[0]
-    LayerSparsity(name='Linear', kind='Linear', n_weights=9, n_nonzero=9, n_components=None,
-                  n_used_components=None, n_bytes=36)
+    >>> layer = sparsity(nn.Linear(2, 3)).layers[0]
+    >>> layer.name, layer.n_weights, layer.n_bytes
+    ('Linear', 9, 36)
     """
 
     name: str
@@ -48,10 +48,6 @@ class LayerSparsity:
 @dataclass(frozen=True)
 class Sparsity:
     """What is left of a model, layer by layer; in print, a table.
-
-    Attributes
-    ----------
-    layers : tuple of LayerSparsity
 
     Examples
     --------
@@ -103,15 +99,7 @@ class Sparsity:
 
 @torch.no_grad()
 def sparsity(model: nn.Module) -> Sparsity:
-    """Count weights, components and bytes.
-
-    Parameters
-    ----------
-    model : Module
-
-    Returns
-    -------
-    Sparsity
+    """Count weights, components and bytes of a model.
 
     Examples
     --------

@@ -37,14 +37,6 @@ def kl_of_log_alpha(log_alpha: Tensor) -> Tensor:
 
     The constant is such that the divergence is zero where alpha is infinite.
 
-    Parameters
-    ----------
-    log_alpha : tensor
-
-    Returns
-    -------
-    kl : tensor of the same shape
-
     Examples
     --------
     >>> kl_of_log_alpha(torch.tensor([-10.0, 0.0, 3.0]))

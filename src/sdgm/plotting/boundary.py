@@ -111,10 +111,6 @@ class BoundaryDisplay(PlaneDisplay):
         compact : bool, default=False
             For small pictures side by side: small markers, no ticks, no names of the axes.
 
-        Returns
-        -------
-        display : BoundaryDisplay
-
         Examples
         --------
         >>> from sdgm import KernelSDGMClassifier
@@ -207,7 +203,8 @@ class BoundaryDisplay(PlaneDisplay):
         if self.relevance_vectors is None or not len(self.relevance_vectors):
             return None
         return self.ax_.scatter(
-            *self.relevance_vectors.T,
+            self.relevance_vectors[:, 0],
+            self.relevance_vectors[:, 1],
             s=self._look.circles,
             facecolors="none",
             edgecolors="black",

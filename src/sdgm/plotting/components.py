@@ -42,9 +42,8 @@ class Shared(StrEnum):
 class ComponentsDisplay(PlaneDisplay):
     """The components of a mixture of two inputs as ellipses of one and two standard deviations.
 
-    A component is ``exp(w_k'phi(x))``, which is a Gaussian where its quadratic form is negative
-    definite. The classifier determines its components only up to a form that all of them share,
-    because it cancels in the softmax (Eq. 1). So every picture of them chooses one:
+    A component ``exp(w_k'phi(x))`` is a Gaussian where its quadratic form is negative definite. A
+    form that all components share cancels in the softmax (Eq. 1), so every picture chooses one:
 
     - ``shared="rows"``: the form for which the mixture has the mean and covariance of the rows and
       the highest likelihood on them. All components are Gaussian then, and their shares sum to one.
@@ -114,10 +113,6 @@ class ComponentsDisplay(PlaneDisplay):
         grid_resolution : int, default=300
         margin, ax, legend, rows :
             As in `BoundaryDisplay.from_estimator`.
-
-        Returns
-        -------
-        display : ComponentsDisplay
 
         Examples
         --------
@@ -201,7 +196,7 @@ class ComponentsDisplay(PlaneDisplay):
         color = class_color(int(self.component_class[k]))
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color, "alpha": 0.85}
         look: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": "bold", "bbox": box}
-        return self.ax_.text(*place, text, clip_on=True, zorder=6, **look)
+        return self.ax_.text(place[0], place[1], text, clip_on=True, zorder=6, **look)
 
     def _handles(self) -> list[Any]:
         """Rows, ellipses with the form they depend on, and lines around components without one."""

@@ -36,12 +36,9 @@ class HistoryDisplay:
 
     Attributes
     ----------
-    axes_ : list of two matplotlib Axes
-    figure_ : matplotlib Figure
-    sparsity_lines_ : dict from name to Line2D
-        ``weights`` and ``components``.
-    objective_lines_ : dict from name to Line2D
-        ``log likelihood``, ``log posterior`` and ``log evidence``.
+    axes_, figure_ : list of two matplotlib Axes, and their Figure
+    sparsity_lines_, objective_lines_ : dicts from name to Line2D
+        Of ``weights`` and ``components``; ``log likelihood``, ``log posterior``, ``log evidence``.
     legend_ : Legend
     """
 
@@ -63,10 +60,6 @@ class HistoryDisplay:
             One is split into two panels; a new pyplot figure if not given.
         xscale : {"log", "linear"}, default="log"
             Scale of the iterations; most weights go in the first of them.
-
-        Returns
-        -------
-        display : HistoryDisplay
 
         Examples
         --------

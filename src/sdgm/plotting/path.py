@@ -75,10 +75,6 @@ class WeightsPathDisplay:
             One is split into two panels; a new pyplot figure if not given.
         xscale : {"log", "linear"}, default="log"
 
-        Returns
-        -------
-        display : WeightsPathDisplay
-
         Examples
         --------
         >>> from sdgm import KernelSDGMClassifier, weights_path

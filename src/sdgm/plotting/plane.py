@@ -143,7 +143,8 @@ class PlaneDisplay:
             own = self.X[self.y == label]
             if len(own):
                 artist = self.ax_.scatter(
-                    *own.T,
+                    own[:, 0],
+                    own[:, 1],
                     s=size,
                     color=class_color(c),
                     marker=class_marker(c),

@@ -28,10 +28,6 @@ class PredictionsDisplay(ABC):
             For the legend; the class name of the estimator if not given.
         **options :
             As in `from_predictions`, except for ``labels``.
-
-        Returns
-        -------
-        display : of this class
         """
         name = type(estimator).__name__ if name is None else name
         P, labels = estimator.predict_proba(X), estimator.classes_

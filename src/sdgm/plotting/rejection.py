@@ -93,10 +93,6 @@ class RejectionDisplay(PredictionsDisplay):
             Of the model, for the legend.
         ax : matplotlib Axes, optional
             On a new pyplot figure if not given.
-
-        Returns
-        -------
-        display : RejectionDisplay
         """
         curve = rejection_curve(y_true, P, labels=labels, sample_weight=sample_weight)
         return cls(curve=curve, name=name).plot(perfect=perfect, ax=ax)

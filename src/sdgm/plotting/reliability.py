@@ -112,10 +112,6 @@ class ReliabilityDisplay(PredictionsDisplay):
         ax : matplotlib Axes or pair of them, optional
             One is split into diagram and histogram, a pair is drawn on as it is; a new pyplot
             figure if not given.
-
-        Returns
-        -------
-        display : ReliabilityDisplay
         """
         P, codes = checked_predictions(y_true, P, labels)
         if pos_label is None:

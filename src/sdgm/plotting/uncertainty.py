@@ -77,10 +77,6 @@ class UncertaintyDisplay(PlaneDisplay):
         margin, ax, legend, rows :
             As in `BoundaryDisplay.from_estimator`.
 
-        Returns
-        -------
-        display : UncertaintyDisplay
-
         Examples
         --------
         >>> from sdgm import KernelSDGMClassifier

@@ -47,11 +47,6 @@ GROUPS = (
 def is_consistent(story: Story, classifier: Any) -> bool:
     """Whether shapes, types and indices of a story fit together; it may come from a file.
 
-    Parameters
-    ----------
-    story : dict of arrays
-    classifier : fitted SDGMClassifier or KernelSDGMClassifier
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -81,10 +76,8 @@ def is_consistent(story: Story, classifier: Any) -> bool:
         return False
     limits = dict.fromkeys(("rows/y", "rows/class", "component_class"), C)
     limits |= {"rows/features": classifier.n_features_in_, "alpha/component": sizes.get("K", 0)}
-    in_range = all(
-        ((known[name] >= 0) & (known[name] < limit)).all()
-        for name, limit in limits.items()
-        if name in known
-    )
+    for name in limits.keys() & known.keys():
+        if not ((known[name] >= 0) & (known[name] < limits[name])).all():
+            return False
     steps = known.get("iteration", np.array([1]))
-    return in_range and bool(steps[0] >= 1 and (np.diff(steps) > 0).all())
+    return bool(steps[0] >= 1 and (np.diff(steps) > 0).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -79,20 +79,9 @@ class Mark(NamedTuple):
 
 @dataclass
 class Chart:
-    """A frame with axes, and marks from the lowest to the topmost.
+    """A frame with axes, and marks from the lowest to the topmost."""
 
-    Attributes
-    ----------
-    title, description : str
-        For screen readers.
-    x, y : Scale
-    width, height, left : int
-        Size and left margin, in the units of the picture.
-    x_label, y_label : str
-    x_ticks, y_ticks : sequence of (value, text), optional
-    """
-
-    title: str
+    title: str  # with the description, for screen readers
     description: str
     x: Scale
     y: Scale
@@ -104,14 +93,11 @@ class Chart:
     y_ticks: Ticks | None = None
     left: int = LEFT
     marks: list[Mark] = field(default_factory=list)
+    top: ClassVar[int] = TOP
 
     @property
     def right(self) -> int:
         return self.width - RIGHT
-
-    @property
-    def top(self) -> int:
-        return TOP
 
     @property
     def bottom(self) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import IntArray
 from sdgm.description import Description, describe
 from sdgm.estimators.base import BaseSDGM
 from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
@@ -22,25 +21,13 @@ CURVES = ("iteration", "log_evidence", "log_likelihood", "n_weights", "n_compone
 
 @dataclass(frozen=True)
 class Content:
-    """What the sections of a report show.
+    """What the sections of a report show."""
 
-    Attributes
-    ----------
-    model : TableModel or fitted classifier
-    classifier : BaseSDGM
-    record : dict
-        Of a TableModel, else what the classifier knows.
-    story : dict of arrays
-    held_out : dict or None
-        As in the record of a TableModel.
-    title : str or None
-    """
-
-    model: Any
+    model: Any  # TableModel or fitted classifier
     classifier: BaseSDGM
-    record: dict[str, Any]
+    record: dict[str, Any]  # of a TableModel
     story: Story
-    held_out: dict[str, Any] | None
+    held_out: dict[str, Any] | None  # as in the record of a TableModel
     title: str | None
 
     @cached_property
@@ -119,8 +106,8 @@ class Content:
         classes = self.story.get("component_class")
         if classes is None:
             return None
-        counts: IntArray = np.bincount(classes, minlength=len(self.class_names))
-        return [int(n) for n in counts]
+        counts: list[int] = np.bincount(classes, minlength=len(self.class_names)).tolist()
+        return counts
 
     @property
     def n_rows(self) -> int | None:

@@ -31,25 +31,13 @@ class Summary:
 
 
 def summary(model: Any) -> Summary:
-    """A fitted model at a glance; in a notebook, a small table.
+    """A fitted classifier or TableModel at a glance; in a notebook, a small table.
 
-    Parameters
-    ----------
-    model : TableModel or fitted classifier
-
-    Returns
-    -------
-    Summary
-        With ``_repr_html_``; as text it is that of `sdgm.description.describe`.
+    As text it is that of `sdgm.description.describe`.
     """
     return Summary(model)
 
 
 def summary_html(model: Any) -> str:
-    """The HTML of `summary`.
-
-    Parameters
-    ----------
-    model : TableModel or fitted classifier
-    """
+    """The HTML of `summary`."""
     return Summary(model)._repr_html_()

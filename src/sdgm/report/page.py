@@ -44,10 +44,6 @@ def report_html(
         measuring, and of what the record says.
     title : str, optional
 
-    Returns
-    -------
-    html : str
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -58,7 +54,12 @@ def report_html(
     True
     """
     if held_out is None and data is not None:
-        held_out = evaluated(model, data)
+        if not hasattr(model, "inputs"):
+            raise TypeError(
+                f"data is for a model of a table, not for a {type(model).__name__}; pass X_test "
+                "and y_test."
+            )
+        held_out = evaluate_table(model, data).as_dict()
     if held_out is None and X_test is not None and y_test is not None:
         classifier = getattr(model, "classifier", model)
         held_out = evaluate_classifier(classifier, X_test, y_test).as_dict()
@@ -89,16 +90,6 @@ def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Pa
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
     return path
-
-
-def evaluated(model: Any, data: Any) -> dict[str, Any]:
-    """What a TableModel does on a table with labels."""
-    if not hasattr(model, "inputs"):
-        raise TypeError(
-            f"data is for a model of a table, not for a {type(model).__name__}; pass X_test and "
-            "y_test."
-        )
-    return evaluate_table(model, data).as_dict()
 
 
 def page(content: Content) -> str:

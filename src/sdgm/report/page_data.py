@@ -112,8 +112,5 @@ def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """An array as base64 of its bytes, lowest first."""
     kind = TYPES.get(array.dtype.name, "f8" if array.dtype.kind == "f" else "i4")
     data = np.ascontiguousarray(array, dtype=np.dtype(f"<{kind}"))
-    return {
-        "type": kind,
-        "shape": list(array.shape),
-        "data": base64.b64encode(data.tobytes()).decode("ascii"),
-    }
+    text = base64.b64encode(data.tobytes()).decode("ascii")
+    return {"type": kind, "shape": list(array.shape), "data": text}

@@ -40,16 +40,13 @@ class Section(NamedTuple):
 def report_sections(content: Content) -> list[Section]:
     """The sections that have something to show, in their order."""
     is_primal = content.description.form == "primal"
+    deciding = "What decides" if is_primal else "Inputs and relevance vectors"
     views = [
         ("learned", "What was learned", learned_view(content)),
         ("training", "How it was learned", training_view(content)),
         ("sparsity", "What is left", sparsity_view(content)),
         ("held-out", "How well it does", held_out_view(content)),
-        (
-            "deciding",
-            "What decides" if is_primal else "Inputs and relevance vectors",
-            deciding_view(content),
-        ),
+        ("deciding", deciding, deciding_view(content)),
         ("rows", "Rows worth a second look", rows_view(content)),
         ("try", "Try a row", None if content.export_model is None else {}),
         ("made", "How it was made", provenance_view(content)),

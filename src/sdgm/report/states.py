@@ -34,22 +34,15 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
 
     They are not kept by a fit. None where they cannot be made, or turn out to be others: those
     that survived must be the classifier's own.
-
-    Parameters
-    ----------
-    classifier : fitted SDGMClassifier or KernelSDGMClassifier
-    X, y : the rows it was fitted to
     """
     own = classifier.model_.basis
+    basis: CandidateBasis | None = None
     if isinstance(own, Monomials):
         covariance_type = settings_of(classifier, classifier.chosen_)["covariance_type"]
-        basis: CandidateBasis = monomials(X.shape[1], covariance_type).without_constant()
+        basis = monomials(X.shape[1], covariance_type).without_constant()
     elif isinstance(own, KernelBasis) and not isinstance(own.kernel, CallableKernel):
-        candidates = kernel_candidates(classifier, own, X, y)
-        if candidates is None:
-            return None
-        basis = candidates
-    else:
+        basis = kernel_candidates(classifier, own, X, y)
+    if basis is None:
         return None
     states = [record.state for record in classifier.history_ if record.state is not None]
     last = states[-1].column
@@ -90,25 +83,14 @@ def kernel_candidates(
 def component_identities(states: list[State]) -> list[IntArray]:
     """For every state, which components of the first state its components are.
 
-    Components leave and keep their order; which one left is not recorded. A component's columns
-    are among those it had before, and its weights change little from one state to the next.
-
-    Parameters
-    ----------
-    states : list of State
-        After consecutive iterations.
-
-    Returns
-    -------
-    identities : list of (K,) integer arrays
+    States follow one another. Components leave and keep their order; which one left is not
+    recorded. A component's columns are among those it had before, and its weights change little.
 
     Examples
     --------
-    >>> zeros = np.zeros(2, dtype=int)
-    >>> before = State(
-    ...     np.array([1.0, -2.0]), np.ones(2), np.array([0, 1]), zeros, np.ones(2), zeros
-    ... )
-    >>> after = State(np.array([-1.9]), np.ones(1), zeros[:1], zeros[:1], np.ones(1), zeros[:1])
+    >>> zeros, ones = np.zeros(2, dtype=int), np.ones(2)
+    >>> before = State(np.array([1.0, -2.0]), ones, np.array([0, 1]), zeros, ones, zeros)
+    >>> after = State(np.array([-1.9]), ones[:1], zeros[:1], zeros[:1], ones[:1], zeros[:1])
     >>> component_identities([before, after])
     [array([0, 1]), array([1])]
     """

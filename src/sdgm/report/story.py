@@ -38,7 +38,7 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
 
     Parameters
     ----------
-    classifier : fitted SDGMClassifier or KernelSDGMClassifier, or a relative
+    classifier : fitted classifier
         With ``record_states=True``; else only the rows are kept.
     X, y : the rows it was fitted to
 
@@ -149,8 +149,7 @@ def kept_features(classifier: Any, binary: BoolArray) -> IntArray:
         sizes = np.abs(classifier.coef_).sum(axis=0)
         weight = sizes @ np.abs(basis.vectors)
     used = np.flatnonzero(weight > 0.0)
-    best = used[np.lexsort([-weight[used], binary[used]])][:MAX_KEPT_FEATURES]
-    return np.sort(best)
+    return np.sort(used[np.lexsort([-weight[used], binary[used]])][:MAX_KEPT_FEATURES])
 
 
 def is_binary(X: FloatArray) -> BoolArray:
@@ -202,18 +201,16 @@ def picture_story(
     classifier: Any, models: list[FittedModel], rows: FloatArray, codes: IntArray, kept: IntArray
 ) -> Story:
     """What every frame says about the kept rows, and where they are in the picture."""
-    n_classes = len(classifier.classes_)
     P = [np.exp(model.log_proba(rows)) for model in models]
     view = rows
     if rows.shape[1] != 2:
         view = discriminant_view(classifier.model_.scaler.standardized(rows), codes)
+    small = np.uint8 if len(classifier.classes_) < 256 else np.int32
     story: Story = {
         "view": as_float32(view),
-        "rows/class": np.array([each.argmax(axis=1) for each in P]).astype(np.int32),
+        "rows/class": np.array([each.argmax(axis=1) for each in P]).astype(small),
         "rows/confidence": as_bytes(np.array([each.max(axis=1) for each in P])),
     }
-    if n_classes < 256:
-        story["rows/class"] = story["rows/class"].astype(np.uint8)
     bases = [model.basis for model in models if isinstance(model.basis, KernelBasis)]
     if bases:
         used = [np.isin(kept, basis.user_rows) for basis in bases]
@@ -229,8 +226,7 @@ def plane_story(models: list[FittedModel], X: FloatArray, n_classes: int) -> Sto
     size = int(min(GRID, (GRID_NUMBERS / (len(models) * (n_classes - 1))) ** 0.5))
     if size < GRID // 4:  # too many classes to be seen
         return {}
-    x1, x2 = (np.linspace(low[i], high[i], size) for i in range(2))
-    points = np.stack([each.ravel() for each in np.meshgrid(x1, x2)], axis=1)
+    points = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1).reshape(-1, 2)
     grid = np.empty((len(models), n_classes - 1, size, size), dtype=np.uint8)
     for frame, model in zip(grid, models, strict=True):
         tempered = np.exp(model.log_proba(points)) ** TEMPER

@@ -41,21 +41,8 @@ def environment() -> Any:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {
-        each.__name__: each
-        for each in (
-            color,
-            counted,
-            fixed,
-            listed,
-            marker,
-            number,
-            percent,
-            plus_minus,
-            short,
-            shown,
-        )
-    }
+    texts = counted, listed, shown, fixed, number, percent, plus_minus
+    made.filters |= {each.__name__: each for each in (*texts, color, marker, short)}
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return made
 

@@ -15,21 +15,10 @@ SHRINKAGE = 0.05
 
 
 def discriminant_view(Z: FloatArray, codes: IntArray) -> FloatArray:
-    """Coordinates of standardised rows along two linear discriminants.
+    """Coordinates of standardised rows along two linear discriminants, centred: (N, 2).
 
     Two classes have one discriminant; the second axis is then the first principal component of the
-    residuals.
-
-    Parameters
-    ----------
-    Z : (N, D) array
-    codes : (N,) integer array
-        Class indices.
-
-    Returns
-    -------
-    view : (N, 2) array
-        Centred; the sign of an axis is such that its largest coordinate is positive.
+    residuals. The sign of an axis is such that its largest coordinate is positive.
 
     Examples
     --------

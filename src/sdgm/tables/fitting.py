@@ -72,8 +72,7 @@ def fit_table(
     """Learn to predict a column of a table from the others.
 
     Columns of numbers are used as they are, columns of names one-hot encoded; dates, row IDs and
-    constant columns are left out. What became of each is in
-    ``model.record["source"]["columns"]``.
+    constant columns are left out, as ``model.record["source"]["columns"]`` says.
 
     Parameters
     ----------
@@ -100,10 +99,6 @@ def fit_table(
         Random seed for split and fit.
     progress : callable, optional
         Called with the form that is being learned and its iterations so far.
-
-    Returns
-    -------
-    TableModel
 
     Examples
     --------
@@ -135,10 +130,7 @@ def fit_table(
 
 
 def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
-    """Refuse more components than the largest class has training rows.
-
-    Classes with fewer get as many components as they have rows, with a warning.
-    """
+    """Refuse more components than the largest class has training rows; others get fewer."""
     largest = int(np.unique(labels, return_counts=True)[1].max())
     if components != "auto" and int(components) > largest:
         raise SettingError(
@@ -174,12 +166,9 @@ def fitted_model(
     """A model learned from some of the rows."""
     from sdgm.report.story import film
 
+    others = data.target, data.id_column
     inputs, notes = chosen_columns(
-        data.frame,
-        train,
-        (data.target, data.id_column),
-        allow_missing=allow_missing,
-        rows=data.rows,
+        data.frame, train, others, allow_missing=allow_missing, rows=data.rows
     )
     X = encoded(inputs, typed(inputs, data.frame)[train])
     labels = data.labels[train]

@@ -39,9 +39,8 @@ def open_rows(
     Parameters
     ----------
     source : path or sequence of paths
-        A Parquet file (``.parquet``, ``.pq``), an Arrow IPC file (``.arrow``, ``.feather``,
-        ``.ipc``), a folder of such files, which are taken in the order of their names, or several
-        files.
+        Parquet files (``.parquet``, ``.pq``), Arrow IPC files (``.arrow``, ``.feather``, ``.ipc``),
+        or a folder of such files, taken in the order of their names.
     target : str, optional
         The column of labels.
     columns : sequence of str, optional
@@ -59,12 +58,10 @@ def open_rows(
     >>> from tempfile import TemporaryDirectory
     >>> import polars as pl
     >>> from sdgm import SDGMClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> frame = pl.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
-    >>> frame = frame.with_columns(kind=pl.when(pl.col("a") > 0).then(1).otherwise(0))
+    >>> a, b = np.random.default_rng(0).normal(size=(2, 300))
     >>> with TemporaryDirectory() as folder:
-    ...     frame.write_parquet(Path(folder, "part-0.parquet"))
-    ...     frame.write_parquet(Path(folder, "part-1.parquet"))
+    ...     for name in "part-0.parquet", "part-1.parquet":
+    ...         pl.DataFrame({"a": a, "b": b, "kind": a > 0}).write_parquet(Path(folder, name))
     ...     X, y = open_rows(folder, target="kind")
     ...     model = SDGMClassifier(1, random_state=0).fit(X, y)
     >>> X.shape, X.columns, y.shape
@@ -95,15 +92,10 @@ def check_known(name: str, names: Sequence[str]) -> None:
 class FileRows:
     """Numeric columns of concatenated files, read in chunks.
 
-    Made by `open_rows`. Threads may read at the same time. A chunk has about a hundred thousand
-    rows. The last two chunks are cached, so that reading in order goes over the files once; the
-    first 256 MB stay in memory, and smaller tables are decoded only once.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Rows and columns.
-    columns : list of str
+    Made by `open_rows`, with attributes ``shape`` and ``columns``. Threads may read at the same
+    time. A chunk has about a hundred thousand rows. The last two chunks are cached, so that reading
+    in order goes over the files once; the first 256 MB stay in memory, and smaller tables are
+    decoded only once.
     """
 
     def __init__(self, parts: Sequence[FilePart], columns: Sequence[str]) -> None:

@@ -38,8 +38,10 @@ def typed(inputs: Sequence[Input], frame: Any, first_row: int = 0) -> Any:
     columns = []
     for column in inputs:
         series = frame.get_column(column.name)
-        is_number = isinstance(column, Number)
-        read = numbers(column, series, first_row) if is_number else names(column, series)
+        if isinstance(column, Number):
+            read = numbers(column, series, first_row)
+        else:
+            read = names(column, series)
         columns.append(read.alias(column.name))
     return polars().DataFrame(columns)
 
