@@ -11,7 +11,7 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 from sdgm.description.values import (
     ClassDescription,
     Description,
@@ -157,17 +157,8 @@ def _kernel_formula(classifier: BaseSDGM) -> str | None:
     basis = classifier.model_.basis
     if isinstance(basis, Monomials):
         return None
-    match getattr(basis, "kernel", None):
-        case None:
-            return "k(x, v) as given in place of the inputs"
-        case PolynomialKernel(degree, gamma, coef0):
-            return f"k(x, v) = ({gamma:.4g} x'v + {coef0:.4g})^{degree}"
-        case RBFKernel(gamma):
-            return f"k(x, v) = exp(-{gamma:.4g} |x - v|^2)"
-        case LinearKernel():
-            return "k(x, v) = x'v"
-        case other:
-            return f"k(x, v) by {getattr(other.function, '__name__', 'a function')}"
+    kernel = getattr(basis, "kernel", None)
+    return "k(x, v) as given in place of the inputs" if kernel is None else kernel.formula()
 
 
 def _vectors(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
 from sdgm.atomic import replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import name_of
 from sdgm.description import Description, ModeDescription, describe
 from sdgm.environment import versions
 from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
@@ -151,16 +152,11 @@ def term_entries(basis: Monomials) -> list[dict[str, Any]]:
 
 def kernel_entry(kernel: Any) -> dict[str, Any]:
     """A kernel by its name and parameters."""
-    match kernel:
-        case PolynomialKernel(degree, gamma, coef0):
-            rest = {"degree": int(degree), "gamma": float(gamma), "coef0": float(coef0)}
-            return {"name": "poly", **rest}
-        case RBFKernel(gamma):
-            return {"name": "rbf", "gamma": float(gamma)}
-        case LinearKernel():
-            return {"name": "linear"}
-        case _:
-            raise TypeError(f"{type(kernel).__name__} is not a kernel that can be exported.")
+    name = name_of(kernel)
+    if name is None:
+        raise TypeError(f"{type(kernel).__name__} is not a kernel that can be exported.")
+    values = {k: int(v) if isinstance(v, Integral) else float(v) for k, v in vars(kernel).items()}
+    return {"name": name.value, **values}
 
 
 def _mode(label: Any, mode: ModeDescription) -> dict[str, Any]:

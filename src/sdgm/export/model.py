@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import CallableKernel
+from sdgm.core.model.kernels import name_of
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import Predictive
 from sdgm.estimators.prediction import attribute_of
@@ -66,7 +66,7 @@ def exportable(model: Any) -> ExportModel:
         raise ValueError(
             "A model of kernel='precomputed' has no inputs to compute with; name a kernel."
         )
-    if isinstance(basis, KernelBasis) and isinstance(basis.kernel, CallableKernel):
+    if isinstance(basis, KernelBasis) and name_of(basis.kernel) is None:
         raise ValueError(
             "A kernel given as a function cannot be exported; use kernel='poly', 'rbf' or 'linear'."
         )

@@ -10,7 +10,7 @@ import numpy as np
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KERNELS, KernelName, name_of
 from sdgm.core.model.scaler import Scaler
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.primal import SDGMClassifier
@@ -19,11 +19,6 @@ from sdgm.persistence.errors import InvalidModelFile
 
 Form = documents.Monomials | documents.Kernels | documents.Precomputed
 
-KERNELS: dict[Any, type[Kernel]] = {
-    "poly": PolynomialKernel,
-    "rbf": RBFKernel,
-    "linear": LinearKernel,
-}
 # characters in the names of all terms together; one long name may be part of many
 MAX_NAMES = 8 << 20
 
@@ -35,7 +30,7 @@ def to_document(model: FittedModel) -> Form:
         return documents.Monomials(basis.first, basis.second)
     if isinstance(basis, PrecomputedBasis):
         return documents.Precomputed(basis.user_rows)
-    name = next((name for name, known in KERNELS.items() if type(basis.kernel) is known), None)
+    name = name_of(basis.kernel)
     if name is None:
         raise ValueError(
             "kernel is a function, which a model file does not hold; use kernel='poly', 'rbf' or "
@@ -43,7 +38,7 @@ def to_document(model: FittedModel) -> Form:
         )
     again = model.scaler.standardized(basis.user_vectors)
     return documents.Kernels(
-        kernel=name,
+        kernel=name.value,
         values=vars(basis.kernel),
         gamma=basis.gamma,
         user_rows=basis.user_rows,
@@ -64,7 +59,7 @@ def from_document(record: Form, scaler: Scaler) -> Monomials | KernelBasis | Pre
     if not np.isfinite(vectors).all():
         raise InvalidModelFile("is invalid: a relevance vector of it is not finite")
     try:
-        kernel = KERNELS[record.kernel](**record.values)
+        kernel = KERNELS[KernelName(record.kernel)](**record.values)
     except (TypeError, ValueError) as error:
         values = ascii(record.values)
         raise InvalidModelFile(f"is invalid: its kernel has wrong values, {values:.60}") from error

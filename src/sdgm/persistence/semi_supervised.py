@@ -38,7 +38,6 @@ def from_document(record: SemiSupervised, classifier: BaseSDGM) -> SemiSupervise
     parameters = {**record.parameters, "estimator": estimator}
     model: SemiSupervisedSDGMClassifier = unfitted(SemiSupervisedSDGMClassifier, parameters)
     model.estimator_ = classifier
-    model.classes_ = classifier.classes_
     model.n_features_in_ = classifier.n_features_in_
     if hasattr(classifier, "feature_names_in_"):
         model.feature_names_in_ = classifier.feature_names_in_

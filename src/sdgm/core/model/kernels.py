@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, combinations_with_replacement
 from numbers import Integral, Real
-from typing import Protocol, assert_never
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Kernel(Protocol):
     def diagonal(self, X: FloatArray) -> FloatArray | None:
         """``k(x_n, x_n)`` of a kernel known to be positive semi-definite, else None: (N,)."""
         return None
+
+    def formula(self) -> str:
+        """The kernel in words, with v a relevance vector."""
+        return f"k(x, v) by {type(self).__name__}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,9 @@ class PolynomialKernel(Kernel):
             raise ValueError(
                 f"coef0 must be a number that is not negative, got {coef0!r}; the paper uses 1."
             )
+
+    def formula(self) -> str:
+        return f"k(x, v) = ({self.gamma:.4g} x'v + {self.coef0:.4g})^{self.degree}"
 
     def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         gram: FloatArray = X @ Z.T  # (N, N')
@@ -156,6 +163,9 @@ class RBFKernel(Kernel):
     def __post_init__(self) -> None:
         _check_gamma(self.gamma)
 
+    def formula(self) -> str:
+        return f"k(x, v) = exp(-{self.gamma:.4g} |x - v|^2)"
+
     def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         # distances do not depend on the origin, but |x|^2 + |z|^2 - 2 x'z cancels far away from it
         origin = Z.mean(axis=0) if len(Z) else 0.0
@@ -181,6 +191,9 @@ class LinearKernel(Kernel):
     >>> LinearKernel().gram(np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]]))
     array([[5.]])
     """
+
+    def formula(self) -> str:
+        return "k(x, v) = x'v"
 
     def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         gram: FloatArray = X @ Z.T  # (N, N')
@@ -215,6 +228,9 @@ class CallableKernel(Kernel):
     """
 
     function: KernelFunction
+
+    def formula(self) -> str:
+        return f"k(x, v) by {getattr(self.function, '__name__', 'a function')}"
 
     def gram(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         gram: FloatArray = np.asarray(self.function(X, Z), dtype=np.float64)
@@ -263,16 +279,22 @@ def make_kernel(
     """
     if callable(kernel):
         return CallableKernel(kernel)
-    name = KernelName(kernel)
-    match name:
-        case KernelName.POLY:
-            return PolynomialKernel(degree, gamma, coef0)
-        case KernelName.RBF:
-            return RBFKernel(gamma)
-        case KernelName.LINEAR:
-            return LinearKernel()
-        case _:
-            assert_never(name)
+    kind = KERNELS[KernelName(kernel)]
+    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    return kind(**{name: given[name] for name in kind.__dataclass_fields__})
+
+
+# the kernels that users, model files and exports call by name
+KERNELS: dict[KernelName, Any] = {
+    KernelName.POLY: PolynomialKernel,
+    KernelName.RBF: RBFKernel,
+    KernelName.LINEAR: LinearKernel,
+}
+
+
+def name_of(kernel: Kernel) -> KernelName | None:
+    """The name of a kernel, or None of one that has none."""
+    return next((name for name, kind in KERNELS.items() if type(kernel) is kind), None)
 
 
 def _check_gamma(gamma: float) -> None:
