@@ -18,9 +18,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from reproduction.generative import GaussianMixtureBayesClassifier
 from reproduction.tuned_svm import TunedSVMClassifier
-from sdgm import KernelSDGMClassifier, MixtureOfGPsClassifier, RVMClassifier
+from sdgm import KernelSDGMClassifier, RVMClassifier
 
 COMPONENTS_PER_CLASS = 3
 FOLDS, QUICK_FOLDS = 5, 3

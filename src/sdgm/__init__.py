@@ -7,7 +7,6 @@ from sdgm._lazy import attribute
 if TYPE_CHECKING:
     from sdgm.bounds.bound import PACBayesBound, pac_bayes_bound
     from sdgm.estimators.dual import KernelSDGMClassifier
-    from sdgm.estimators.gaussian_processes import MixtureOfGPsClassifier
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
     from sdgm.estimators.weights_path import WeightsPath, weights_path
@@ -25,7 +24,6 @@ _HOMES = {
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
     "KernelSDGMClassifier": "estimators.dual",
-    "MixtureOfGPsClassifier": "estimators.gaussian_processes",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
     "PACBayesBound": "bounds.bound",
@@ -44,7 +42,6 @@ __all__ = [
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
     "KernelSDGMClassifier",
-    "MixtureOfGPsClassifier",
     "ModelFileError",
     "NumericalTroubleWarning",
     "PACBayesBound",

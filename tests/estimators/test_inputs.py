@@ -31,7 +31,7 @@ from sdgm.core.inference.mode import EMGradient
 from sdgm.core.model.features import monomials
 from sdgm.core.model.state import State
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators import progress
+from sdgm.estimators import run as run_module
 from tests.estimators.problems import (
     PLAIN,
     assert_proper,
@@ -628,6 +628,7 @@ class Recorder:
         self.stop_at, self.interrupt_at = stop_at, interrupt_at
         self.scores: list[float] = []
         self.events: list[str] = []
+        self.ended: list[str] = []
 
     def setup(self, estimator: Any, context: Any) -> None:
         self.events.append("setup")
@@ -645,6 +646,7 @@ class Recorder:
         fitted_estimator: Any = None,
     ) -> bool:
         if context.task_name != "iteration":
+            self.ended.append(context.task_name)
             return False
         assert fitted_estimator is not None
         self.scores.append(fitted_estimator.score(X, y))
@@ -763,7 +765,7 @@ def interrupt_printing(monkeypatch: pytest.MonkeyPatch, at_line: int) -> list[in
         if len(lines) == at_line:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress, "print_line", print_line)
+    monkeypatch.setattr(run_module, "print_line", print_line)
     return lines
 
 
@@ -810,7 +812,7 @@ def test_an_interrupt_ends_the_choice_of_settings_with_a_model_that_predicts(
     estimator: Any, at_line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = two_modes()
-    monkeypatch.setattr("sdgm.estimators.automatic.FAITHFUL", 0.0)  # so that all are tried
+    monkeypatch.setattr("sdgm.estimators.choosing.FAITHFUL", 0.0)  # so that all are tried
     lines = interrupt_printing(monkeypatch, at_line)
     model = estimator(random_state=0, verbose=2)
     with pytest.raises(KeyboardInterrupt):
@@ -833,6 +835,7 @@ def test_an_interrupt_in_a_callback_leaves_a_model_that_predicts() -> None:
         model.fit(X, y)
     assert_proper(model, X)
     assert recorder.events == ["setup", "teardown"]
+    assert recorder.ended == ["fit"]
 
 
 @pytest.mark.parametrize("at_line", [2, 25])

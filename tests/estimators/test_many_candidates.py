@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 
 from sdgm import KernelSDGMClassifier
 from sdgm.core.model import design
-from sdgm.estimators import dual, kernel_columns
+from sdgm.estimators import kernel_form
 
 rng = np.random.default_rng(0)
 N = 600
@@ -19,8 +19,8 @@ Y = (np.hypot(*X.T) + 0.2 * rng.normal(size=N) > 1.2).astype(int)
 @pytest.fixture
 def few_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred rows are many."""
-    monkeypatch.setattr(kernel_columns, "MANY_CANDIDATES", 200)
-    monkeypatch.setattr(kernel_columns, "MAX_VECTORS", 60)
+    monkeypatch.setattr(kernel_form, "MANY_CANDIDATES", 200)
+    monkeypatch.setattr(kernel_form, "MAX_VECTORS", 60)
 
 
 def laplacian(A, B):
@@ -33,7 +33,7 @@ def test_rows_that_lie_apart_do_as_well_as_all(kernel, few_vectors, monkeypatch)
         raise AssertionError("the matrix of all rows was made")
 
     monkeypatch.setattr(design, "kernel_design", refuse)
-    monkeypatch.setattr(dual, "kernel_design", refuse)
+    monkeypatch.setattr(kernel_form, "kernel_design", refuse)
     few = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0).fit(X, Y)
     monkeypatch.undo()
     every = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0).fit(X, Y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -27,10 +28,15 @@ from sdgm import (
     weights_path,
 )
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.variations import with_few_weights
 from sdgm.core.selection import elimination as core_elimination
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
-from sdgm.estimators import budget as elimination
+from sdgm.estimators import budget
+from sdgm.estimators.choosing import FEW_WEIGHTS, candidate_fit
+from sdgm.estimators.plan import plan_of, recipe_of
+from sdgm.estimators.run import Run
+from sdgm.estimators.training import Fit
 from sdgm.estimators.weights_path import samples_of_fit
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
 from tests.fitted import set_weights
@@ -160,13 +166,12 @@ def test_a_path_does_better_than_keeping_the_largest_weights() -> None:
 def test_an_automatic_model_stays_with_the_reference(name: str) -> None:
     model = fitted(name)
     learned, labelled = samples_of_fit(model, X, y, None)
-    assert learned.s.sum() == pytest.approx(model._replicates * len(y))
+    assert learned.s.sum() == pytest.approx(plan_of(model).form.replicates * len(y))
     assert labelled.s.sum() == len(y)
     assert learned.y.shape == (len(y), 2) and learned.entropy > 0.0
-    points = list(
-        elimination.points_below(model.model_, learned, model._options(), min_weights=1000)
-    )
-    divergence = elimination.divergences(points, learned)[0]
+    recipe = recipe_of(model)
+    points = list(budget.points_below(model.model_, learned, recipe, min_weights=1000))
+    divergence = budget.divergences(points, learned)[0]
     assert divergence == pytest.approx(model.candidates_[0].divergence, abs=2e-3)
 
 
@@ -251,7 +256,7 @@ def test_an_interrupted_elimination_leaves_the_whole_model(
     full = SDGMClassifier(random_state=0, **settings).fit(X, y)
     # the automatic choice itself stays whole: no candidate is above the budget
     n = full.n_active_weights_ - 1
-    monkeypatch.setattr("sdgm.estimators.settings.divergence_within", lambda *_: 0.0)
+    monkeypatch.setattr("sdgm.estimators.choosing.divergence_within", lambda *_: 0.0)
     monkeypatch.setattr(core_elimination, "settled", interrupted)
     model = SDGMClassifier(random_state=0, max_weights=n, **settings)
     with pytest.raises(KeyboardInterrupt):
@@ -265,10 +270,12 @@ def test_a_candidate_that_cannot_be_cut_down_is_no_choice(
     def trouble(*_: Any, **__: Any) -> None:
         raise FactorizationError("cannot be factorised")
 
-    learned, _ = samples_of_fit(fitted("primal"), X, y, None)
-    assert elimination.divergence_within(fitted("primal"), 2, learned) < np.inf
-    monkeypatch.setattr(elimination, "points_below", trouble)
-    assert elimination.divergence_within(fitted("primal"), 2, learned) == np.inf
+    model = fitted("primal")
+    learned, _ = samples_of_fit(model, X, y, None)
+    fit, recipe = Fit(model.model_, model.training_), recipe_of(model)
+    assert budget.divergence_within(fit, 2, recipe, learned) < np.inf
+    monkeypatch.setattr(budget, "points_below", trouble)
+    assert budget.divergence_within(fit, 2, recipe, learned) == np.inf
 
 
 # --- hostile ---
@@ -415,13 +422,15 @@ def test_where_the_choice_is_too_large_the_closest_within_the_budget_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data, target = moons()
-    budget = 3
-    model = KernelSDGMClassifier(random_state=0, max_weights=budget).fit(data, target)
+    max_weights = 3
+    model = KernelSDGMClassifier(random_state=0, max_weights=max_weights).fit(data, target)
     taken = model.weights_path_["divergence"][-1]
     assert len(model.candidates_) > 1
     learned, _ = samples_of_fit(model, data, target, None)
     for candidate in model.candidates_:
         alone = KernelSDGMClassifier(random_state=0, **candidate.parameters)
+        plan, recipe = plan_of(alone), recipe_of(alone)
         with own_warnings_allowed():
-            alone._fit_sample(learned, model.classes_)
-        assert taken <= elimination.divergence_within(alone, budget, learned) + 1e-6
+            plan = replace(plan, recipe=with_few_weights(recipe, FEW_WEIGHTS))
+            fit = candidate_fit(plan, learned, model.classes_, Run())
+        assert taken <= budget.divergence_within(fit, max_weights, recipe, learned) + 1e-6

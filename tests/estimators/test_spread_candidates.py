@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sdgm.estimators.kernel_columns import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
@@ -16,7 +15,8 @@ from sdgm.core.inference.initialization import Start
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
 from sdgm.core.model.scaler import Scaler
-from sdgm.estimators import dual, kernel_columns
+from sdgm.estimators import kernel_form
+from sdgm.estimators.kernel_form import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 from sdgm.estimators.problem import Problem
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed
 
@@ -97,8 +97,8 @@ def test_what_all_rows_can_say_the_chosen_ones_can_say_nearly() -> None:
 
 def test_a_fit_with_few_candidates_keeps_rows_of_the_user(monkeypatch: Any) -> None:
     X, y = blobs(120, 4, seed=2)
-    monkeypatch.setattr(kernel_columns, "MAX_SPREAD", 100)
-    monkeypatch.setattr(kernel_columns, "MIN_CANDIDATES", 30)
+    monkeypatch.setattr(kernel_form, "MAX_SPREAD", 100)
+    monkeypatch.setattr(kernel_form, "MIN_CANDIDATES", 30)
     order = np.random.default_rng(0).permutation(120)
     with own_warnings_allowed():
         model = KernelSDGMClassifier(kernel="rbf", gamma="auto", n_components=1, random_state=0)
@@ -116,6 +116,6 @@ def test_a_fit_with_few_candidates_keeps_rows_of_the_user(monkeypatch: Any) -> N
 
 def test_precomputed_kernels_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs(40, 2)
-    monkeypatch.setattr(dual, "spread_candidates", lambda *_: pytest.fail("was asked"))
+    monkeypatch.setattr(kernel_form, "spread_candidates", lambda *_: pytest.fail("was asked"))
     with own_warnings_allowed():
         KernelSDGMClassifier(1, kernel="precomputed", random_state=0).fit(X @ X.T, y)

@@ -89,6 +89,12 @@ def made(basis, n_components, D, seed, *, inputs=None, classes=None, density=0.6
     return PortableModel(inputs, fitted_model)
 
 
+def rescaled(model, **changes):
+    """The model with other numbers in its scaler."""
+    scaler = replace(model.model.scaler, **changes)
+    return PortableModel(model.inputs, replace(model.model, scaler=scaler))
+
+
 def quadratic(D, n_components, seed, covariance_type="full", **settings):
     terms = monomials(D, covariance_type).without_constant()
     return made(terms, n_components, D, seed, **settings)

@@ -3,7 +3,6 @@
 import math
 import re
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from tests.export.test_c import (
     make_cases,
     probabilities,
     quadratic,
+    rescaled,
 )
 
 ONE = 2**24
@@ -183,7 +183,7 @@ def test_missing_values_and_codes_are_those_of_the_other_precisions(tmp_path):
 
 def test_wider_training_rows_have_a_wider_range_and_a_larger_bound():
     model = quadratic(3, (1, 1), 1)
-    wide = replace(model, reach=1e32)
+    wide = rescaled(model, reach=1e32)
     narrow, wide = to_c(model, precision="fixed"), to_c(wide, precision="fixed")
     assert "beyond 8." in narrow.text and "beyond 128." in wide.text
     assert wide.error_bound > 4.0 * narrow.error_bound
@@ -193,7 +193,7 @@ def test_models_that_would_be_off_too_far_are_refused():
     model = kernel(PolynomialKernel(9, 1.0, 1.0), 3, 5, (1, 1), 3)
     with pytest.raises(ValueError, match=r"does not fit into fixed point: .*precision='float'"):
         to_c(model, precision="fixed")
-    far = replace(quadratic(1, (1, 1), 8, density=1.0), center=np.array([1e15]))
+    far = rescaled(quadratic(1, (1, 1), 8, density=1.0), center=np.array([1e15]))
     with pytest.raises(ValueError, match="far from zero"):
         to_c(far, precision="fixed")
 

@@ -24,6 +24,7 @@ from tests.export.test_c import (
     compiled,
     kernel,
     quadratic,
+    rescaled,
 )
 
 NAN, INF = float("nan"), float("inf")
@@ -240,7 +241,7 @@ def test_predicting_the_class_needs_no_exponential_when_classes_have_one_compone
 
 
 def test_numbers_of_a_column_far_from_zero_survive_in_single_precision():
-    model = replace(quadratic(1, (1, 1), 8, density=1.0), center=np.array([123456789.123]))
+    model = rescaled(quadratic(1, (1, 1), 8, density=1.0), center=np.array([123456789.123]))
     text = to_c(model, precision="float").text
     assert "sdgm_center_rest" in text
     assert "sdgm_center_rest" not in to_c(model).text
@@ -271,7 +272,7 @@ def test_a_model_whose_scores_do_not_fit_is_refused():
 @pytest.mark.parametrize("scale", [1e-45, 1e42])
 def test_inputs_in_units_that_do_not_fit_are_refused_by_name(scale):
     model = quadratic(2, (1, 1), 1, density=1.0)
-    model = replace(model, inverse_scale=np.array([1.0, scale]))
+    model = rescaled(model, inverse_scale=np.array([1.0, scale]))
     with pytest.raises(ValueError, match=r"'x2' has mean .* use precision='double' or other units"):
         to_c(model, precision="float")
     to_c(model)

@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import sdgm
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import (
     DiscriminativeGMMClassifier,
     FamiliarityDetector,
     KernelSDGMClassifier,
-    MixtureOfGPsClassifier,
     RVMClassifier,
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,

@@ -122,7 +122,7 @@ def pac_bayes_bound(
 
     Parameters
     ----------
-    model : SDGMClassifier, KernelSDGMClassifier or a corner of them
+    model : SDGMClassifier, KernelSDGMClassifier or a special case of them
         Fitted.
     X, y : array-like
         The training rows, in the order of the fit.
@@ -198,8 +198,8 @@ def check_model(model: Any) -> None:
     """Refuse what has no posterior over weights on a basis."""
     if not isinstance(model, BaseSDGM):
         raise TypeError(
-            f"pac_bayes_bound needs an SDGMClassifier, a KernelSDGMClassifier or a corner of them, "
-            f"got {type(model).__name__}."
+            "pac_bayes_bound needs an SDGMClassifier, a KernelSDGMClassifier or a special case of "
+            f"them, got {type(model).__name__}."
         )
     check_is_fitted(model)
     if model.covariance_ is None:

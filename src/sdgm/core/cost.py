@@ -23,7 +23,7 @@ KEPT_NUMBERS = 1 << 24
 MAX_OBSERVED = 1000
 
 # Numbers that are alive at once where most of them are, compared with measured peaks in
-# ``tests/estimators/test_footprint.py``. A point has the curvature and its factor, two matrices.
+# ``tests/scale/test_memory_estimate.py``. A point has the curvature and its factor, two matrices.
 # While the next point is computed there are a sum so far and a part of it, and from the second
 # pass on the three matrices of the pass before, with its shrinkage. These are smaller where a pass
 # prunes coordinates, which it does unless components have more weights than coordinates.

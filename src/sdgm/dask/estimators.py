@@ -51,7 +51,7 @@ class DaskMixin:
     warm_start: bool
     verbose: int
     get_params: Any
-    _publish: Any
+    _keep: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -94,7 +94,8 @@ class DaskMixin:
             return self._fit_here(rows, classes, is_warm=previous is not None)
         with kept_checkpoint(self.checkpoint, lambda: mark_of(self, rows, classes)) as checkpoint:
             run = Run(checkpoint, self.verbose)
-            return self._publish(fit_many_rows(rows, self.n_features_in_, classes, plan, run))
+            fit = fit_many_rows(rows, self.n_features_in_, classes, plan, run)
+            return self._keep(fit, run)
 
     def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any], *, is_warm: bool) -> Self:
         """Fit to few rows, brought here."""

@@ -100,21 +100,20 @@ class BaseSDGM(
             run = Run(checkpoint, self.verbose, self._task(X, y, sample_weight))
             if has_many_rows(X, plan):
                 table, classes = table_of(self, X, y, sample_weight)
+                run.task.begin()
                 fit = fit_many_rows(table, self.n_features_in_, classes, plan, run)
-                return self._publish(fit)
+                return self._keep(fit, run)
             rows, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
             if isinstance(X, RowReader):
                 name_inputs(self, X)
             problem = prepared(rows, labels, sample_weight, plan)
-            reference = reference_for(problem, plan)
+            reference = reference_for(problem, plan) if plan.settings.wants_choice else None
             run.task.begin()
             if reference is None:
                 fit = fit_problem(problem, plan, run)
             else:
                 fit = fit_automatically(reference, problem, plan, run)
-            self._publish(fit)
-            run.task.end()
-            return self
+            return self._keep(fit, run)
 
     def publish(self, model: FittedModel, training: Training) -> Self:
         """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
@@ -145,9 +144,10 @@ class BaseSDGM(
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         return Task(self, lambda: self._init_callback_context(max_subtasks=None), data)
 
-    def _publish(self, fit: Fit) -> Self:
+    def _keep(self, fit: Fit, run: Run) -> Self:
         """Keep what a fit led to, and say so when it did not end well."""
         self.model_, self.training_ = fit.model, fit.training
+        run.task.end()
         if fit.is_interrupted:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt

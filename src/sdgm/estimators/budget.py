@@ -1,4 +1,4 @@
-"""Smaller models from a fitted one: the path of `core.elimination` in the user's units."""
+"""Smaller models from a fitted one: the path of backward elimination in the user's units."""
 
 from __future__ import annotations
 
@@ -18,12 +18,9 @@ from sdgm.core.selection.elimination import Point, eliminate
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.sample import Sample
 from sdgm.estimators.training import Fit
-from sdgm.scale.memory import available_memory, require_memory
-from sdgm.scale.memory_estimate import covariance_bytes
+from sdgm.scale.memory import require_memory
+from sdgm.scale.memory_estimate import covariance_bytes, keeps_covariance
 from sdgm.scale.threads import blas_threads
-
-# weights up to which their covariance is kept
-MAX_COVARIANCE = 4_000
 
 
 def points_below(
@@ -86,11 +83,6 @@ def model_at(model: FittedModel, point: Point, labelled: Sample) -> FittedModel:
             covariance = honest_covariance(smaller, labelled.X, labelled.y, labelled.s)
             return replace(smaller, covariance=covariance)
     return smaller
-
-
-def keeps_covariance(n_weights: int) -> bool:
-    """Whether the covariance of so many weights is computed: it takes little, and fits."""
-    return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
 
 
 def divergences(points: list[Point], learned: Sample) -> FloatArray:

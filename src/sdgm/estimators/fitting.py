@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,19 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.budget import keeps_covariance, within_budget
+from sdgm.estimators.budget import within_budget
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import Columns, Problem
 from sdgm.estimators.progress import print_end, warn_user
-from sdgm.estimators.requirements import largest_matrix, require_learning, require_rank
+from sdgm.estimators.requirements import (
+    largest_matrix,
+    require_learning,
+    require_rank,
+)
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit, Training
 from sdgm.exceptions import NumericalTroubleWarning
+from sdgm.scale.memory_estimate import keeps_covariance
 from sdgm.scale.threads import learning_threads
 
 
@@ -36,16 +41,19 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     columns = columns_of(problem, plan)
     previous = previous_state(problem, plan, columns)
     state = start_state(problem, columns) if previous is None else in_columns(previous, columns)
-    seeds = run.seeds(plan.seeds)
-
-    def learn_from(start: int) -> Result:
-        rows = Rows(columns.design.Z, problem.y, problem.s)
-        if previous is None:
-            rows = replace(rows, r0=initial_r(problem, columns, seeds[start]))
-        return learned(problem, columns, rows, state, plan, run.at(f"start {start}"))
-
-    is_alone = run.task.is_watched or run.checkpoint.is_kept
-    results = from_all_starts(learn_from, len(seeds), 1 if is_alone else plan.n_jobs)
+    is_warm = previous is not None
+    starts = [
+        partial(learned, problem, columns, state, plan, run.at(f"start {start}"), seed, is_warm)
+        for start, seed in enumerate(run.seeds(plan.seeds))
+    ]
+    if run.can_be_parallel and len(starts) > 1 and plan.n_jobs not in (None, 1):
+        results = Parallel(n_jobs=plan.n_jobs)(delayed(start)() for start in starts)
+    else:
+        results = []
+        for start in starts:
+            results.append(start())
+            if results[-1].stop is Stop.INTERRUPTED:
+                break
     best = max(results, key=final_evidence)
     if run.verbose:
         print_end(best)
@@ -57,7 +65,7 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     )
     if plan.max_weights is None or fit.is_interrupted:
         return fit
-    return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
+    return within_budget(fit, plan.max_weights, problem.recipe, problem.sample, problem.sample)
 
 
 def columns_of(problem: Problem, plan: Plan) -> Columns:
@@ -68,7 +76,7 @@ def columns_of(problem: Problem, plan: Plan) -> Columns:
 
     columns = plan.form.columns(problem, grown)
     if problem.recipe.preparation.scale_columns:
-        columns = columns.scaled(problem.s)
+        columns = replace(columns, design=columns.design.scaled(problem.s))
     H, p = columns.design.Rt.shape
     require_learning(problem, plan, H, min(H, p))
     return columns
@@ -130,40 +138,33 @@ def in_columns(state: State, columns: Columns) -> State:
 
 
 def learned(
-    problem: Problem, columns: Columns, rows: Rows, state: State, plan: Plan, run: Run
+    problem: Problem,
+    columns: Columns,
+    state: State,
+    plan: Plan,
+    run: Run,
+    seed: int,
+    is_warm: bool,
 ) -> Result:
-    """One run of Algorithm 1."""
+    """One run of Algorithm 1; a warm start needs no responsibilities to start from."""
 
     def attributes(record: Record) -> dict[str, Any]:
         assert record.state is not None
         return {"model_": fitted_model(problem, columns, record.state)}
 
-    N, rank = len(problem.y), min(columns.design.Rt.shape)
+    N, rank, design = len(problem.y), min(columns.design.Rt.shape), columns.design
     size = largest_matrix(problem, rank)
     work = N * size * float(problem.n_components.sum()) * rank
+    learn = run.learning(problem.recipe)
     with learning_threads(N, work, size) as crew:
-        return run.learn(
-            problem.recipe,
-            rows.shared_by(crew),
-            columns.design.Rt,
+        r0 = None if is_warm else initial_r(problem, columns, seed)
+        return learn(
+            Rows(design.Z, problem.y, problem.s, r0).shared_by(crew),
+            design.Rt,
             problem.recipe.begun(state),
             run.observer(attributes),
             keep_states=plan.record_states or run.task.is_watched,
         )
-
-
-def from_all_starts(
-    learn_from: Callable[[int], Result], n_starts: int, n_jobs: int | None
-) -> list[Result]:
-    """One result per start, or up to the one that was interrupted."""
-    if n_starts > 1 and n_jobs not in (None, 1):
-        return Parallel(n_jobs=n_jobs)(delayed(learn_from)(start) for start in range(n_starts))
-    results: list[Result] = []
-    for start in range(n_starts):
-        results.append(learn_from(start))
-        if results[-1].stop is Stop.INTERRUPTED:
-            break
-    return results
 
 
 # --- what was learned, in the user's units ---
@@ -223,11 +224,13 @@ def final_evidence(result: Result) -> float:
 
 def warn_about(training: Training) -> None:
     """Say so when learning did not end well."""
+    if training.converged:
+        return
     n_iter, of_what, remedy = training.n_iter, "", ""
     if training.learned_reference:
         of_what = " of the chosen model"
         remedy = "give the settings instead of leaving them open"
-    if training.stop_reason == Stop.MAX_ITER and not training.converged:
+    if training.stop_reason == Stop.MAX_ITER:
         change = f" (last relative change {training.history[-1].alpha_change:.2g})"
         warn_user(
             f"Learning{of_what} stopped at max_iter={n_iter} before it converged"

@@ -21,7 +21,6 @@ from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
 from sdgm.estimators.open_settings import OpenSettings
 from sdgm.estimators.parameters import positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
-from sdgm.json_values import json_value
 from sdgm.scale.memory import require_memory
 from sdgm.scale.memory_estimate import explicit_bytes, gram_bytes
 
@@ -162,10 +161,8 @@ class KernelForm:
         """Words for what the columns are."""
         assert isinstance(basis, KernelBasis | PrecomputedBasis)
         name = getattr(self.kernel, "__name__", self.kernel)
-        return (
-            f"kernel={name!r} with gamma={basis.gamma}, degree={json_value(self.degree)!r}, "
-            f"coef0={json_value(self.coef0)!r}"
-        )
+        degree, coef0 = np.asarray(self.degree).tolist(), np.asarray(self.coef0).tolist()
+        return f"kernel={name!r} with gamma={basis.gamma}, degree={degree!r}, coef0={coef0!r}"
 
     def candidate_basis(self, n_inputs: int) -> None:
         """Columns depend on the rows."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from sdgm.core.inference.presets import PRESETS, Preset
@@ -35,7 +36,6 @@ from sdgm.estimators.parameters import (
 )
 from sdgm.estimators.quadratic_form import QuadraticForm
 from sdgm.estimators.training import Training
-from sdgm.json_values import json_value
 
 # seeds are drawn below this
 LARGEST_SEED = 2**31 - 1
@@ -97,7 +97,8 @@ class Plan:
 
     def key(self, basis: Basis) -> str:
         """Words for what must stay the same to go on from a fit with these columns."""
-        n_components = json_value(self.settings["n_components"])  # whatever the type of numbers
+        # whatever the type of numbers
+        n_components = np.asarray(self.settings["n_components"]).tolist()
         return (
             f"{self.form.key(basis)}, n_components={n_components!r}, "
             f"prior={self.prior!r}, preset={self.preset!r}, standardize={self.standardize!r}"
@@ -105,9 +106,9 @@ class Plan:
 
     def seeds(self) -> list[int]:
         """One seed per start; the first is the user's own number, if there is one."""
+        rng = check_random_state(self.random_state)
         if isinstance(self.random_state, Integral):
             return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
-        rng = check_random_state(self.random_state)
         return [int(seed) for seed in rng.randint(LARGEST_SEED, size=self.n_init)]
 
     def with_settings(self, values: Mapping[str, Any]) -> Plan:
@@ -200,7 +201,9 @@ def recipe_of(estimator: Any) -> Recipe:
     if estimator.standardize is not None:
         boolean("standardize", estimator.standardize)
     recipe = PRESETS[choice("preset", estimator.preset, Preset)]
-    recipe = with_solver(recipe, choice("solver", estimator.solver, Solver))
+    solver = choice("solver", estimator.solver, Solver)
+    if solver is not Solver.AUTO:
+        recipe = with_solver(recipe, solver)
     if prior is Prior.RIDGE:
         recipe = with_ridge_prior(recipe, float(estimator.alpha))
     if estimator.max_iter is not None:

@@ -18,7 +18,7 @@ from sdgm.scale.sampling import RowReader
 
 def attribute_of(path: str) -> Any:
     """A fitted attribute that is read from a value such as ``model_``; none before the fit."""
-    return property(attrgetter(path))
+    return property(attrgetter(path), doc=f"As ``{path}``.")
 
 
 class PredictionMixin:

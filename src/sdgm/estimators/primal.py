@@ -115,6 +115,10 @@ class SDGMClassifier(BaseSDGM):
         Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
         ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
         with automatic settings from the dense model.
+    model_ : FittedModel
+        All that prediction needs, as one value.
+    training_ : Training
+        How it was learned, as one value.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 

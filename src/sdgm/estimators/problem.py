@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,3 @@ class Columns:
     design: Design
     basis: Basis
     points: FloatArray
-
-    def scaled(self, s: FloatArray) -> Columns:
-        """The columns in units of their norms, under sample weights."""
-        return replace(self, design=self.design.scaled(s))

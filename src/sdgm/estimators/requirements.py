@@ -1,4 +1,4 @@
-"""Where a fit is refused that does not fit into memory, before anything of it is made."""
+"""Whether a fit has memory enough to learn; what makes columns asks `require_memory` itself."""
 
 from __future__ import annotations
 

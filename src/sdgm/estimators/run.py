@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sdgm._typing import FloatArray
-from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.recipe import Callback, Recipe
-from sdgm.core.model.state import Record, State
+from sdgm.core.model.state import Record
 from sdgm.estimators.progress import LINE_EVERY, Task, print_line
 from sdgm.scale.checkpoint import Checkpoint, NoCheckpoint
 
@@ -44,23 +42,19 @@ class Run:
         """Seeds of this stage: those of the checkpoint, or new ones."""
         return self.checkpoint.drawn(self.stage, draw)
 
-    def learn(
-        self,
-        recipe: Recipe,
-        rows: RowSource,
-        Rt: FloatArray,
-        state: State,
-        callback: Callback | None = None,
-        *,
-        keep_states: bool = False,
-    ) -> Result:
-        """Learn from a state, or what the checkpoint knows of this stage."""
-        return self.checkpoint.learn(
-            self.stage, recipe, rows, Rt, state, callback, keep_states=keep_states
-        )
+    @property
+    def can_be_parallel(self) -> bool:
+        """Whether several starts can run side by side: nobody watches, and nothing is kept."""
+        return not (self.task.is_watched or self.checkpoint.is_kept)
 
-    def observer(self, attributes: Callable[[Record], dict[str, Any]]) -> Callback:
+    def learning(self, recipe: Recipe) -> Callable[..., Result]:
+        """`Recipe.learn`, or in its place what the checkpoint knows of this stage."""
+        return self.checkpoint.learning(self.stage, recipe)
+
+    def observer(self, attributes: Callable[[Record], dict[str, Any]]) -> Callback | None:
         """Prints lines and tells callbacks, with the fitted attributes at a record."""
+        if not (self.verbose or self.task.is_watched):
+            return None
 
         def look(record: Record) -> bool:
             if self.verbose > 1 or (self.verbose == 1 and record.iteration % LINE_EVERY == 1):

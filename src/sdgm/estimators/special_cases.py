@@ -1,4 +1,4 @@
-"""Named corners of the model: well-known classifiers that are special cases of it."""
+"""Special cases of the model: well-known classifiers by their names."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def weights_path(
 
     Parameters
     ----------
-    estimator : SDGMClassifier, KernelSDGMClassifier or a named corner of them
+    estimator : SDGMClassifier, KernelSDGMClassifier or one of their special cases
         Fitted; it is left as it is.
     X : array-like of shape (n_samples, n_features)
         The rows that it was fitted to. With others the weights are estimated from those.

@@ -51,19 +51,9 @@ class NoCheckpoint:
         """New seeds."""
         return draw()
 
-    def learn(
-        self,
-        stage: str,
-        recipe: Recipe,
-        rows: RowSource,
-        Rt: FloatArray,
-        state: State,
-        callback: Callback | None,
-        *,
-        keep_states: bool,
-    ) -> Result:
-        """Learn from a state."""
-        return recipe.learn(rows, Rt, state, callback, keep_states=keep_states)
+    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
+        """How a stage learns."""
+        return recipe.learn
 
 
 class Unfinished(NamedTuple):
@@ -103,6 +93,10 @@ class Checkpoint:
             self.seeds[stage] = draw()
         return self.seeds[stage]
 
+    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
+        """How a stage learns: from where the file left it."""
+        return partial(self.learn, stage, recipe)
+
     def learn(
         self,
         stage: str,
@@ -110,9 +104,9 @@ class Checkpoint:
         rows: RowSource,
         Rt: FloatArray,
         state: State,
-        callback: Callback | None,
+        callback: Callback | None = None,
         *,
-        keep_states: bool,
+        keep_states: bool = False,
     ) -> Result:
         """Learn from where the file left this stage."""
         if stage in self.finished:

@@ -73,7 +73,7 @@ def why_not_by_sums(plan: Plan) -> str | None:
 def fit_many_rows(
     table: RowSource, n_inputs: int, classes: np.ndarray[Any, Any], plan: Plan, run: Run
 ) -> Fit:
-    """Structure from a sample, weights from all rows.
+    """Structure from a sample, weights from all rows; after an interrupt those of the last stage.
 
     Parameters
     ----------
@@ -95,13 +95,17 @@ def fit_many_rows(
     problem = prepared(picked.X, classes[picked.y], picked.s, sample_plan)
     fit = fit_problem(problem, sample_plan, run.at("sample"))
     fit = replace(fit, model=fit.model.at_rows(picked.number))
-    if not fit.is_interrupted:
-        warn_about(fit.training)
-    with in_threads() as n_threads:
-        for stage in refinements(table, class_rows, seed, n_threads):
-            if fit.is_interrupted:
-                break
-            fit = refined(fit, stage, plan, run.at(stage.name))
+    if fit.is_interrupted:
+        return fit
+    try:
+        with in_threads() as n_threads:
+            for stage in refinements(table, class_rows, seed, n_threads):
+                warn_about(fit.training)  # of the last stage the caller is told
+                fit = refined(fit, stage, plan, run.at(stage.name))
+                if fit.is_interrupted:
+                    break
+    except KeyboardInterrupt:
+        return replace(fit, is_interrupted=True)
     return fit
 
 

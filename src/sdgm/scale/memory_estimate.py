@@ -1,7 +1,7 @@
 """What a fit needs of memory, by arithmetic on shapes.
 
 The counts of copies are those of the arrays that are alive at once where most of them are, compared
-with measured peaks in ``tests/estimators/test_footprint.py``. They are of the first pass, with all
+with measured peaks in ``tests/scale/test_memory_estimate.py``. They are of the first pass, with all
 weights there; what pruning saves later on is nobody's to know.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 from sdgm.core.cost import row_space_numbers
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.selection.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
-from sdgm.semi_supervised.graph import MAX_DENSE
+from sdgm.scale.memory import available_memory
 
 NUMBER = 8.0  # bytes
+# weights up to which their covariance is kept
+MAX_COVARIANCE = 4_000
 # the table: as given, sorted with its labels, standardised
 TABLE_COPIES = 3
 # columns of the design that are factorised or scaled: themselves, times the root of the weights,
@@ -59,7 +61,7 @@ def learning_bytes(
     rank: int,
     n_components: int,
     n_classes: int,
-    options: Recipe,
+    recipe: Recipe,
     n_threads: int = 1,
 ) -> float:
     """To learn with a design.
@@ -75,28 +77,28 @@ def learning_bytes(
     n_components : int
         K of all classes.
     n_classes : int
-    options : Recipe
+    recipe : Recipe
     n_threads : int
         Threads that share the rows.
     """
     (N, D), H, p, M = table, n_columns, rank, n_components
-    K = n_free(M, options)
+    K = n_free(M, recipe)
     has_more_weights = p < H
     # factors of the columns of each component; a square design is scaled, and nothing else
     whitening = 0 if is_square(N, H, p) else K * H * p
     whitening += K * p**2 if has_more_weights else 0
     # the table, the design, responsibilities
     data = TABLE_COPIES * N * D + N * p + H * p + 2 * N * M
-    lasts = has_more_weights or not options.learns_alpha
-    find_mode = options.method.find_mode
-    observed = not options.learns_alpha and find_mode.forms_missing_information and n_classes < M
+    lasts = has_more_weights or not recipe.learns_alpha
+    find_mode = recipe.method.find_mode
+    observed = not recipe.learns_alpha and find_mode.forms_missing_information and n_classes < M
     newton = find_mode.solver.numbers(N, p, K, n_threads, lasts=lasts, observed=observed)
     return NUMBER * (data + whitening + WEIGHT_COPIES * K * H + newton)
 
 
-def n_free(n_components: int, options: Recipe) -> int:
+def n_free(n_components: int, recipe: Recipe) -> int:
     """Components that have weights: not all where one is pinned, or of two says it all."""
-    preparation = options.preparation
+    preparation = recipe.preparation
     if preparation.pinned or (preparation.ties_two and n_components == 2):
         return n_components - 1
     return n_components
@@ -112,6 +114,11 @@ def covariance_bytes(n_weights: int) -> float:
     return COVARIANCE_COPIES * NUMBER * n_weights**2
 
 
+def keeps_covariance(n_weights: int) -> bool:
+    """Whether the covariance of so many weights is computed: it takes little, and fits."""
+    return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
+
+
 def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
     """To fit the dense models that settings are chosen by."""
     max_rank = MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES
@@ -119,16 +126,3 @@ def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
     K = 1 if n_classes == 2 else n_classes
     point = 2.0 * (K * p) ** 2 if K * p <= N else row_space_numbers(N, p, K)
     return NUMBER * (REFERENCE_COPIES * N * p + REFERENCE_POINTS * point)
-
-
-def clusters_bytes(N: int, D: int, n_clusters: int) -> float:
-    """To find what is near what: covariances, shaped, with a floor, factorised; and a graph."""
-    return NUMBER * (4.0 * n_clusters * D**2 + 2.5 * min(N, MAX_DENSE) ** 2)
-
-
-def process_bytes(K: int, N: int) -> float:
-    """To fit a mixture of K Gaussian processes to N rows.
-
-    A matrix of the rows per component, the kernel matrix, and what one component is made by.
-    """
-    return NUMBER * (K + 7.0) * N**2

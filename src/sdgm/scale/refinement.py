@@ -29,12 +29,12 @@ from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
-from sdgm.estimators.budget import keeps_covariance
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.progress import print_line
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
+from sdgm.scale.memory_estimate import keeps_covariance
 
 # multiplications of all passes of the outer loop together, and passes, least and most: with
 # millions of rows the weights hardly depend on the precisions
@@ -161,7 +161,7 @@ class AllRows:
         """Learn from a state with all rows."""
         used = np.unique(np.concatenate([[0], state.column]))
         rows, Rt, seen = self.seen_by(state)
-        result = run.learn(recipe, rows, Rt, recipe.begun(seen), callback)
+        result = run.learning(recipe)(rows, Rt, recipe.begun(seen), callback)
         if result.stop is Stop.INTERRUPTED and not recipe.learns_alpha:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
         end = replace(result.state, column=used[result.state.column])
@@ -264,16 +264,13 @@ class Stage:
 
 
 def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
-    """Go on learning with the rows of a stage; the fit as it was if that is interrupted."""
+    """Go on learning with the rows of a stage."""
     model, admissions = fit.model, 0
     candidates = plan.form.candidate_basis(len(model.scaler.center))
     if candidates is not None and plan.recipe.learns_alpha and plan.max_weights is None:
         model = replace(model, basis=candidates, state=model.among(candidates))
         admissions = stage.admissions
-    try:
-        refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
-    except KeyboardInterrupt:
-        return replace(fit, is_interrupted=True)
+    refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
     result = refinement.result
     training = replace(
         fit.training,

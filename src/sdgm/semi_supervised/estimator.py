@@ -35,9 +35,10 @@ from sdgm.estimators.progress import warn_user
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Training
 from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import clusters_bytes, reference_bytes
+from sdgm.scale.memory_estimate import NUMBER, reference_bytes
 from sdgm.scale.sampling import all_in_memory
 from sdgm.scale.threads import blas_threads
+from sdgm.semi_supervised.graph import MAX_DENSE
 from sdgm.semi_supervised.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 
 UNLABELLED = -1
@@ -359,6 +360,11 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """Let the learned classifier know the names of the user's columns."""
         if hasattr(self, "feature_names_in_"):
             self.estimator_.feature_names_in_ = self.feature_names_in_
+
+
+def clusters_bytes(N: int, D: int, n_clusters: int) -> float:
+    """To find what is near what: covariances, shaped, with a floor, factorised; and a graph."""
+    return NUMBER * (4.0 * n_clusters * D**2 + 2.5 * min(N, MAX_DENSE) ** 2)
 
 
 def has_label(y: np.ndarray[Any, Any]) -> BoolArray:

@@ -11,15 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.inference.initialization import kmeans
-from sdgm.core.mixtures.clusters import (
-    EM_STEPS,
-    GAIN_TOLERANCE,
-    Shape,
-    bic,
-    enough_rows,
-    log_densities,
-)
+from sdgm.core.mixtures.clusters import SHAPES, enough_rows, likelihood_is_settled, shrunk
+from sdgm.core.mixtures.gaussian_mixture import Expectation, bic, em
+from sdgm.core.mixtures.kmeans import kmeans
+from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, log_sum_exp
 
 MAX_COMPONENTS = 2
@@ -31,7 +26,7 @@ class Hybrid(NamedTuple):
 
     Attributes
     ----------
-    shape : Shape
+    shape : CovarianceType
     n_components : int
         Per class.
     P_c : (N, C) array
@@ -40,7 +35,7 @@ class Hybrid(NamedTuple):
         Log loss over the labelled rows, each predicted by a model that did not know its label.
     """
 
-    shape: Shape
+    shape: CovarianceType
     n_components: int
     P_c: FloatArray
     loss: float
@@ -75,7 +70,7 @@ def hybrid_models(X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray
     if n_labels.min() < 2:  # a class without labels cannot be left out
         return []
     models = []
-    for shape in Shape:
+    for shape in SHAPES:
         fits = {
             M: fitted_hybrid(X, y, s, labelled, M, shape)
             for M in range(1, MAX_COMPONENTS + 1)
@@ -90,7 +85,7 @@ def hybrid_models(X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray
 
 
 def left_out_loss(
-    X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray, M: int, shape: Shape
+    X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray, M: int, shape: CovarianceType
 ) -> float:
     """Log loss over labels that are hidden in folds, their rows staying among the unlabelled."""
     fold = np.full(len(y), -1)
@@ -116,7 +111,7 @@ def tempered(P_c: FloatArray, weight: float) -> FloatArray:
 
 
 def fitted_hybrid(
-    X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray, M: int, shape: Shape
+    X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray, M: int, shape: CovarianceType
 ) -> Fit:
     """EM from the labelled rows: their mean in each class, or those of clusters of theirs."""
     means, component_class = [], []
@@ -131,33 +126,36 @@ def fitted_hybrid(
     mean = np.array(means)
     distance = (mean * mean).sum(axis=1) - 2.0 * (X @ mean.T)  # up to the common |x|^2
     r = np.exp(component_log_posterior(-0.5 * distance))
-    return em(X, y, s, labelled, r, np.array(component_class), shape)
+    return em_of_classes(X, y, s, labelled, r, np.array(component_class), shape)
 
 
-def em(
+def em_of_classes(
     X: FloatArray,
     y: IntArray,
     s: FloatArray,
     labelled: BoolArray,
     r: FloatArray,
     component_class: IntArray,
-    shape: Shape,
+    shape: CovarianceType,
 ) -> Fit:
-    """EM from given responsibilities: (N, K), those of labelled rows moved to their class."""
-    C = int(component_class[-1]) + 1
+    """EM from responsibilities (N, K), where labelled rows stay in their class."""
     own = component_class == y[labelled][:, None]
-    previous = -np.inf
-    for _ in range(EM_STEPS):
+
+    def in_class(r: FloatArray) -> FloatArray:
         # a labelled row that its class has nothing to do with still belongs to it
         inside = np.where(own, np.maximum(r[labelled], np.finfo(float).tiny), 0.0)
         r[labelled] = inside / inside.sum(axis=1, keepdims=True)
-        log_joint = log_densities(X, s, r, shape)
+        return r
+
+    def expect(log_joint: FloatArray, s: FloatArray) -> Expectation:
         log_p = log_sum_exp(log_joint)
-        r = np.exp(log_joint - log_p[:, None])
         log_p[labelled] = log_sum_exp(np.where(own, log_joint[labelled], -np.inf))
-        log_likelihood = float(s @ log_p)
-        if log_likelihood - previous < GAIN_TOLERANCE * s.sum():
-            break
-        previous = log_likelihood
-    log_P_c = class_log_posterior(component_log_posterior(log_joint), component_class, C)
-    return Fit(np.exp(log_P_c), bic(log_likelihood, X.shape[1], r.shape[1], shape, s))
+        r = in_class(np.exp(component_log_posterior(log_joint)))
+        return Expectation(log_joint, r, float(s @ log_p / s.sum()))
+
+    end = em(X, s, in_class(r), shrunk(shape), likelihood_is_settled, expect)
+    log_P_cm = component_log_posterior(end.log_joint)
+    log_P_c = class_log_posterior(log_P_cm, component_class, int(component_class[-1]) + 1)
+    total = s.sum()
+    criterion = bic(total * end.log_likelihood, X.shape[1], r.shape[1], shape, total)
+    return Fit(np.exp(log_P_c), criterion)

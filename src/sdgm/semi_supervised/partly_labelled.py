@@ -3,7 +3,7 @@
 Three families of dense models are softmax models with Gaussian process priors, fitted to the
 labelled rows alone:
 
-- the kernels of `core.reference`, which know nothing of unlabelled rows;
+- the kernels of `core.selection.reference`, which know nothing of unlabelled rows;
 - kernels on a graph of near rows (`core.graph`): labels spread along a manifold;
 - kernels on the clusters of a Gaussian mixture of all rows (`core.clusters`): the rows of a cluster
   share a label.
@@ -24,8 +24,9 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import cluster_models
+from sdgm.core.mixtures.gaussian_mixture import chosen_mixture
 from sdgm.core.model.kernels import Kernel, RBFKernel
-from sdgm.core.selection.generative import bayes, chosen_mixture, generative_model
+from sdgm.core.selection.generative import bayes, generative_model
 from sdgm.core.selection.reference import (
     FACTOR_TOLERANCE,
     MANY_CLASSES,

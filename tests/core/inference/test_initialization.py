@@ -14,14 +14,14 @@ from sklearn.cluster import KMeans
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.initialization import (
-    COVARIANCE_FLOOR,
     Start,
     distinct_rows,
-    gaussian_mixture,
     initial_responsibilities,
     initial_state,
-    kmeans,
 )
+from sdgm.core.mixtures.gaussian_mixture import COVARIANCE_FLOOR, em, with_floor
+from sdgm.core.mixtures.kmeans import kmeans
+from sdgm.core.model.features import CovarianceType
 from tests.reference.problems import dense_weights, random_rows
 
 M = np.array([3, 1, 2])
@@ -204,6 +204,10 @@ def test_kmeans_with_a_row_per_cluster_gives_each_its_own() -> None:
 
 
 # --- Gaussian mixture ---
+
+
+def gaussian_mixture(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:
+    return em(X, s, r, with_floor(X, s, CovarianceType.FULL)).r
 
 
 def one_em_step(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:

@@ -8,16 +8,21 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from sdgm._typing import FloatArray
-from sdgm.core.inference.initialization import COVARIANCE_FLOOR
 from sdgm.core.mixtures.clusters import (
-    Shape,
+    SHAPES,
     cluster_models,
     enough_rows,
     fitted_clusters,
-    log_densities,
+    shrunk,
 )
+from sdgm.core.mixtures.gaussian_mixture import COVARIANCE_FLOOR, maximization
+from sdgm.core.model.features import CovarianceType
 
-every_shape = pytest.mark.parametrize("shape", list(Shape))
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+
+
+def log_densities(X: FloatArray, s: FloatArray, r: FloatArray, shape: CovarianceType) -> FloatArray:
+    return maximization(X, s, r, shrunk(shape)).log_joint(X)
 
 
 def clouds(n: int = 50, seed: int = 0) -> FloatArray:
@@ -26,7 +31,7 @@ def clouds(n: int = 50, seed: int = 0) -> FloatArray:
 
 
 @every_shape
-def test_separate_clouds_are_found(shape: Shape) -> None:
+def test_separate_clouds_are_found(shape: CovarianceType) -> None:
     X = clouds()
     fit = fitted_clusters(X, np.ones(len(X)), 3, shape)
     np.testing.assert_allclose(fit.r.sum(axis=1), 1.0)
@@ -36,7 +41,7 @@ def test_separate_clouds_are_found(shape: Shape) -> None:
 
 
 @every_shape
-def test_the_lowest_bic_has_as_many_clusters_as_clouds(shape: Shape) -> None:
+def test_the_lowest_bic_has_as_many_clusters_as_clouds(shape: CovarianceType) -> None:
     X = clouds(100)
     models = [m for m in cluster_models(X, np.ones(len(X)), 2) if m.shape is shape]
     best = min(models, key=lambda model: model.bic)
@@ -46,7 +51,7 @@ def test_the_lowest_bic_has_as_many_clusters_as_clouds(shape: Shape) -> None:
 
 
 @every_shape
-def test_weights_are_repetition(shape: Shape) -> None:
+def test_weights_are_repetition(shape: CovarianceType) -> None:
     rng = np.random.default_rng(0)
     X, n = clouds(20), rng.integers(1, 4, size=60)
     r = rng.dirichlet(np.ones(2), size=60)
@@ -57,14 +62,14 @@ def test_weights_are_repetition(shape: Shape) -> None:
 
 def test_one_tied_cluster_has_the_density_of_its_gaussian() -> None:
     X = clouds(30)
-    log_p = log_densities(X, np.ones(len(X)), np.ones((len(X), 1)), Shape.TIED)
+    log_p = log_densities(X, np.ones(len(X)), np.ones((len(X), 1)), CovarianceType.TIED)
     covariance = np.cov(X.T, bias=True) + COVARIANCE_FLOOR * np.eye(2)
     expected = multivariate_normal(X.mean(axis=0), covariance).logpdf(X)
     np.testing.assert_allclose(log_p[:, 0], expected)
 
 
 @every_shape
-def test_em_ends_at_a_fixed_point(shape: Shape) -> None:
+def test_em_ends_at_a_fixed_point(shape: CovarianceType) -> None:
     X = clouds()
     s = np.random.default_rng(1).uniform(0.5, 2.0, size=len(X))
     r = fitted_clusters(X, s, 3, shape).r
@@ -75,8 +80,8 @@ def test_em_ends_at_a_fixed_point(shape: Shape) -> None:
 
 def test_full_covariances_need_rows() -> None:
     X = np.zeros((30, 10))
-    assert not enough_rows(X, 2, Shape.FULL)
-    assert enough_rows(X, 2, Shape.TIED) and enough_rows(X, 1, Shape.FULL)
+    assert not enough_rows(X, 2, CovarianceType.FULL)
+    assert enough_rows(X, 2, CovarianceType.TIED) and enough_rows(X, 1, CovarianceType.FULL)
 
 
 def test_few_or_equal_points_are_no_obstacle() -> None:

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.mixtures.density import SHRINKAGES, Density, fitted_density, held_out_density
-from sdgm.core.selection.generative import fitted_mixture
+from sdgm.core.mixtures.gaussian_mixture import fitted_mixture
 
 
 def clouds(n: int = 120, D: int = 2) -> tuple[FloatArray, IntArray]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sdgm.core.objective import pairwise as pairs_module
 from sdgm.core.objective.derivatives import derivatives_by_pairs, derivatives_of_rows
-from sdgm.core.objective.derivatives import pairwise as pairs_module
 from sdgm.core.objective.pairwise import pairs_pay
 from tests.reference.problems import Problem, random_problem
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.state import State
-from sdgm.core.objective.derivatives import whitening as whitening_module
+from sdgm.core.objective import whitening as whitening_module
 from sdgm.core.objective.whitening import Picks, Whitening, whiten
 
 P = 4  # rank of the design

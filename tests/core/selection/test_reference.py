@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 from sklearn.datasets import make_circles
 
+from reproduction.gaussian_processes import latent as gaussian_processes
+from reproduction.gaussian_processes.latent import Latent, latent_mode
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.mixtures import gaussian_processes
-from sdgm.core.mixtures.gaussian_processes import Latent, latent_mode
 from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.objective.derivatives import derivatives_of_rows, row_space_derivatives
 from sdgm.core.selection import reference

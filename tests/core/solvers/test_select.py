@@ -8,12 +8,15 @@ import pytest
 from sdgm.core import cost
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.solvers import newton, sampled, truncated
+from sdgm.core.solvers.points import Target
 from sdgm.core.solvers.sampled import ENOUGH_ROWS, RowsWithSample
 from sdgm.core.solvers.select import AUTOMATIC, Solver, SolverChoice
 from tests.reference.problems import random_problem
 
 FULL, BLOCK = SolverChoice(Solver.FULL), SolverChoice(Solver.BLOCK)
 FEW, MANY = np.full(4, 100.0), np.full(52, 153.0)
+
+TARGET = Target(tol=1e-3, max_steps=3, steps_to_mode=50, to_mode=False)
 
 
 def test_the_solver_is_chosen_by_the_work() -> None:
@@ -36,9 +39,9 @@ def test_blocks_must_be_many_times_less_work_unless_the_evidence_is_that_of_a_sa
 @pytest.mark.parametrize(
     ("choice", "in_memory", "with_sample"),
     [
-        (AUTOMATIC, newton.climb, sampled.climb),
-        (FULL, newton.climb, sampled.climb),
-        (BLOCK, truncated.climb, truncated.climb),
+        (AUTOMATIC, newton.maximize_over_w, sampled.maximize_by_sample),
+        (FULL, newton.maximize_over_w, sampled.maximize_by_sample),
+        (BLOCK, truncated.maximize_by_blocks, truncated.maximize_by_blocks),
     ],
     ids=lambda value: value.solver if isinstance(value, SolverChoice) else value.__module__,
 )
@@ -47,15 +50,23 @@ def test_a_sample_directs_the_climb_unless_blocks_are_wanted(
 ) -> None:
     problem = random_problem(0, "tied", N=2000, n_components=(1, 1), weighted=False)
     rows, whitening = problem.rows, problem.whitening
-    assert choice.climb(rows, whitening) is in_memory
+    assert choice.climb_to(TARGET, rows, whitening, False).func is in_memory
     enough = BlockedRows.of(rows)
-    assert choice.climb(RowsWithSample(rows, enough), whitening) is with_sample
+    assert (
+        choice.climb_to(TARGET, RowsWithSample(rows, enough), whitening, False).func is with_sample
+    )
     few = BlockedRows.of(next(rows.blocks(ENOUGH_ROWS * len(whitening.component) - 1)))
-    assert choice.climb(RowsWithSample(rows, few), whitening) is in_memory
+    assert choice.climb_to(TARGET, RowsWithSample(rows, few), whitening, False).func is in_memory
 
 
 def test_where_blocks_are_less_work_they_climb(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(0, "tied")
-    assert AUTOMATIC.climb(problem.rows, problem.whitening) is newton.climb
+    assert (
+        AUTOMATIC.climb_to(TARGET, problem.rows, problem.whitening, False).func
+        is newton.maximize_over_w
+    )
     monkeypatch.setattr(SolverChoice, "uses_blocks", lambda *_: True)
-    assert AUTOMATIC.climb(problem.rows, problem.whitening) is truncated.climb
+    assert (
+        AUTOMATIC.climb_to(TARGET, problem.rows, problem.whitening, False).func
+        is truncated.maximize_by_blocks
+    )

@@ -130,6 +130,8 @@ class Rows:
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
         """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        if len(self) <= block_size(width):
+            return statistic(self)
         if len(self) <= CANONICAL_ROWS:
             return block_total(self, statistic, width)
         blocks = self.blocks(CANONICAL_ROWS)

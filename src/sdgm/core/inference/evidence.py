@@ -7,9 +7,11 @@ from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import RowSource
-from sdgm.core.model.state import State
-from sdgm.core.objective.derivatives import derivatives_of_rows, mixture_at
+from sdgm.core.inference.mode import Mode
+from sdgm.core.model.state import Record, State
+from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows, mixture_at
 from sdgm.core.objective.whitening import Whitening, whiten
+from sdgm.core.solvers.points import log_posterior
 from sdgm.core.solvers.precision import Precision, robust_precision_cholesky
 
 
@@ -81,3 +83,43 @@ def laplace_covariance(rows: RowSource, Rt: FloatArray, state: State) -> FloatAr
     mixture = mixture_at(whitening, whitening.to_theta(state.w), state)
     curvature = derivatives_of_rows(rows, mixture, None, whitening).curvature
     return weight_covariance(whitening, robust_precision_cholesky(curvature))
+
+
+# --- what is written down of every outer pass ---
+
+
+def record_of(mode: Mode, state: State, change: float, iteration: int, seconds: float) -> Record:
+    """The record of an outer pass that ended in ``state``."""
+    fit, theta = mode.point.fit, mode.point.theta
+    expected_log_posterior = log_posterior(fit, theta, complete=True)  # Eq. 11
+    return Record(
+        iteration=iteration,
+        log_posterior=log_posterior(fit, theta, complete=False),
+        log_likelihood=fit.log_likelihood,
+        log_evidence=log_evidence(expected_log_posterior, mode.point.precision),
+        n_weights=state.n_weights,
+        n_components=state.n_components,
+        alpha_change=change,
+        newton_steps=mode.n_steps,
+        seconds=seconds,
+    )
+
+
+def empty_record(
+    rows: RowSource, Rt: FloatArray, state: State, iteration: int, seconds: float
+) -> Record:
+    """The record of a model without weights, which only knows pi."""
+    V = np.zeros((Rt.shape[1], state.n_components))
+    mixture = Mixture(V, np.log(state.pi), state.component_class)
+    fit = fit_of_rows(rows.without_initial_r(), mixture, None)
+    return Record(
+        iteration=iteration,
+        log_posterior=fit.log_likelihood,
+        log_likelihood=fit.log_likelihood,
+        log_evidence=fit.J,
+        n_weights=0,
+        n_components=state.n_components,
+        alpha_change=0.0,
+        newton_steps=0,
+        seconds=seconds,
+    )

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.evidence import updated_pi
+from sdgm.core.inference.evidence import empty_record, record_of, updated_pi
 from sdgm.core.inference.learning import Observer, Result, class_shares
 from sdgm.core.inference.mode import EM, EMGradient
-from sdgm.core.inference.records import Clock, empty_record, record_of
 from sdgm.core.inference.stopping import Settled, log_change
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_totals
@@ -52,12 +52,13 @@ def learn_with_fixed_alpha(
     earlier: Sequence[Record] = (),
 ) -> Result:
     """Learn the weights and the mixture; parameters are as in `learn`."""
-    records, clock = list(earlier), Clock(earlier)
+    records = list(earlier)
+    begin = perf_counter() - sum(record.seconds for record in records[-1:])
     class_share = class_shares(class_totals(rows, state.n_classes), method.class_prior)
     least_pi = method.min_share * class_share[state.component_class]
     for iteration in range(len(records) + 1, method.max_iter + 1):
         if state.n_weights == 0:
-            record = empty_record(rows, Rt, state, iteration, clock)
+            record = empty_record(rows, Rt, state, iteration, perf_counter() - begin)
             return Result(state, [*records, record], Stop.EMPTY)
         whitening = whiten(Rt, state)
         mode = method.find_mode(rows, whitening, state)
@@ -65,7 +66,8 @@ def learn_with_fixed_alpha(
         before = state
         state = replace(state, w=whitening.to_w(mode.point.theta), pi=np.maximum(pi, least_pi))
         changed = before.pi, state.pi
-        records.append(record_of(mode, state, log_change(*changed), iteration, clock))
+        seconds, change = perf_counter() - begin, log_change(*changed)
+        records.append(record_of(mode, state, change, iteration, seconds))
         rows = rows.without_initial_r()
         if observe is not None and observe(state, records[-1]):
             return Result(state, records, Stop.CALLBACK)

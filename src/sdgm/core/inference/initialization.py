@@ -7,19 +7,15 @@ of weights, nor the names of the classes can change it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
+from sdgm.core.mixtures.gaussian_mixture import em, with_floor
+from sdgm.core.mixtures.kmeans import kmeans
+from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.state import State
-
-KMEANS_ITERATIONS = 100
-EM_ITERATIONS = 50
-# added to the covariances of a Gaussian start, relative to the mean variance of the class: a
-# cluster of few rows has a singular one
-COVARIANCE_FLOOR = 1e-3
 
 
 class Start(StrEnum):
@@ -127,66 +123,7 @@ def initial_responsibilities(
         else:
             soft = np.eye(M)[kmeans(points, weights, M, rng)]
             if start is Start.GMM:
-                soft = gaussian_mixture(points, weights, soft)
+                regular = with_floor(points, weights, CovarianceType.FULL)
+                soft = em(points, weights, soft, regular).r
         r[own, starts[c] : starts[c + 1]] = frequency[own, None] * soft[inverse]
-    return r
-
-
-def kmeans(X: FloatArray, s: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
-    """Weighted k-means (Lloyd) from randomly chosen rows: cluster of each row.
-
-    Rows are drawn at random as scikit-learn's ``init="random"`` draws them, not by k-means++, whose
-    spread-out seeds did slightly worse on Ripley's data.
-    """
-    if n_clusters >= len(X):
-        return np.arange(len(X))
-    X = X - (s / s.sum()) @ X  # |m|^2 - 2 x'm cancels far from the origin
-    centers = X[rng.choice(len(X), n_clusters, replace=False, p=s / s.sum())]
-    label = np.full(len(X), -1)
-    for _ in range(KMEANS_ITERATIONS):
-        # |x - m|^2 up to the common |x|^2
-        distance = (centers * centers).sum(axis=1) - 2.0 * (X @ centers.T)
-        nearest = distance.argmin(axis=1)
-        if (nearest == label).all():
-            break
-        label = nearest
-        weight = np.bincount(label, s, minlength=n_clusters)
-        sums = np.stack([np.bincount(label, s * x, minlength=n_clusters) for x in X.T], axis=1)
-        used = weight > 0
-        centers = np.where(used[:, None], sums / np.where(used, weight, 1.0)[:, None], centers)
-    return label
-
-
-def gaussian_mixture(
-    X: FloatArray,
-    s: FloatArray,
-    r: FloatArray,
-    constrained: Callable[[FloatArray], FloatArray] = lambda covariance: covariance,
-) -> FloatArray:
-    """Responsibilities after weighted EM for a Gaussian mixture, from given ones: (n, M).
-
-    ``constrained`` brings each covariance to the shape it may have.
-    """
-    D = X.shape[1]
-    centered = X - np.average(X, axis=0, weights=s)
-    floor = COVARIANCE_FLOOR * max(float(np.average(centered**2, axis=0, weights=s).mean()), 1e-300)
-    for _ in range(EM_ITERATIONS):
-        sr = s[:, None] * r  # (n, M)
-        weight = sr.sum(axis=0) + np.finfo(float).tiny
-        log_density = np.empty_like(r)
-        for m, mean in enumerate((sr / weight).T @ centered):
-            offset = centered - mean
-            covariance = constrained((offset.T * (sr[:, m] / weight[m])) @ offset)
-            L = np.linalg.cholesky(covariance + floor * np.eye(D))
-            whitened = np.linalg.solve(L, offset.T)
-            log_density[:, m] = (
-                np.log(weight[m]) - np.log(np.diag(L)).sum() - 0.5 * (whitened**2).sum(axis=0)
-            )
-        log_density -= log_density.max(axis=1, keepdims=True)
-        new = np.exp(log_density)
-        new /= new.sum(axis=1, keepdims=True)
-        change = float(np.abs(new - r).max())
-        r = new
-        if change < 1e-3:
-            break
     return r

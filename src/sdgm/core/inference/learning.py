@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
 from sdgm.core.inference.alpha_updates import AlphaUpdate
-from sdgm.core.inference.evidence import updated_pi, well_determined
+from sdgm.core.inference.evidence import empty_record, record_of, updated_pi, well_determined
 from sdgm.core.inference.mode import EM, EMGradient
 from sdgm.core.inference.pruning import EmptyComponents, EmptyComponentsAndTies
-from sdgm.core.inference.records import Clock, empty_record, record_of
 from sdgm.core.inference.stopping import Settled, log_change
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_totals
@@ -90,11 +90,12 @@ def learn(
     earlier : sequence of Record
         Passes that led to ``state``; the result is as if learning had never stopped.
     """
-    records, clock = list(earlier), Clock(earlier)
+    records = list(earlier)
+    begin = perf_counter() - sum(record.seconds for record in records[-1:])
     class_share = class_shares(class_totals(rows, state.n_classes), method.class_prior)
     for iteration in range(len(records) + 1, method.max_iter + 1):  # while alpha has not converged
         if state.n_weights == 0:
-            record = empty_record(rows, Rt, state, iteration, clock)
+            record = empty_record(rows, Rt, state, iteration, perf_counter() - begin)
             return Result(state, [*records, record], Stop.EMPTY)
         whitening = whiten(Rt, state)
         mode = method.find_mode(rows, whitening, state)  # while r, while w: Eqs. 11 to 15
@@ -104,7 +105,8 @@ def learn(
         pi = updated_pi(mode.r_sum, state.component_class, class_share)  # Eq. 18
         before, state = state, replace(state, w=w_hat, alpha=step.alpha, pi=pi)
         state = method.prune(state.keep_weights(step.keep))
-        records.append(record_of(mode, state, log_change(*step.kept), iteration, clock))
+        seconds, change = perf_counter() - begin, log_change(*step.kept)
+        records.append(record_of(mode, state, change, iteration, seconds))
         rows = rows.without_initial_r()  # from now on r is that of w
         if observe is not None and observe(state, records[-1]):
             return Result(state, records, Stop.CALLBACK)

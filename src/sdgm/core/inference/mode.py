@@ -75,12 +75,12 @@ class EM:
     def __call__(self, rows: RowSource, whitening: Whitening, state: State) -> Mode:
         theta = whitening.to_theta(state.w)
         mixture = mixture_at(whitening, theta, state)
-        climb = self.solver.climb(rows, whitening)
+        several = mixture.has_several_per_class
         has_initial_r, n_steps = rows.has_initial_r, 0
         for _ in range(self.max_passes):  # while r has not converged
             target = Target(self.tol, self.max_steps, self.max_steps, to_mode=True, r_from=mixture)
-            before = mixture
-            point, steps = climb(rows, whitening, mixture, theta, target)  # while w has not
+            before, climb = mixture, self.solver.climb_to(target, rows, whitening, several)
+            point, steps = climb(mixture, theta)  # while w has not converged
             n_steps += steps
             theta, mixture = point.theta, point.mixture
             if mean_change_of_r(rows, before, mixture) < self.r_tol:
@@ -128,7 +128,8 @@ class EMGradient:
             saddle_free=self.saddle_free,
             exact_precision=self.exact_precision,
         )
-        climb = self.solver.climb(rows, whitening)
-        point, steps = climb(rows, whitening, mixture_at(whitening, theta, state), theta, target)
+        mixture = mixture_at(whitening, theta, state)
+        climb = self.solver.climb_to(target, rows, whitening, mixture.has_several_per_class)
+        point, steps = climb(mixture, theta)
         is_reached = point.gain <= self.tol
         return Mode(point, point.fit.r_sum, steps, is_reached, rows.has_initial_r)

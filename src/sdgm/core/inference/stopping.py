@@ -56,7 +56,10 @@ class Settled:
         may_stall = is_approximate and not self.waits(after)
         if may_stall and has_stalled(records, BLOCKS_GAIN * after.n_components):
             return True
-        return is_as_large(before, after) and self.is_small(*changed)
+        same_size = (
+            before.n_weights == after.n_weights and before.n_components == after.n_components
+        )
+        return same_size and self.is_small(*changed)
 
     def is_small(self, before: FloatArray, after: FloatArray) -> bool:
         """Whether such a change counts as none."""
@@ -79,11 +82,6 @@ class SettledOrStalled(Settled):
         if not self.waits(after) and has_stalled(records, SAMPLE_GAIN * after.n_weights):
             return True
         return super().__call__(changed, before, after, mode, records)
-
-
-def is_as_large(before: State, after: State) -> bool:
-    """Whether neither weights nor components left."""
-    return (before.n_weights, before.n_components) == (after.n_weights, after.n_components)
 
 
 def has_stalled(records: Sequence[Record], least: float) -> bool:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.mixtures.gaussian_mixture import Gaussians, chosen_mixture, fitted_mixture
 from sdgm.core.model.posterior import log_sum_exp
-from sdgm.core.selection.generative import Gaussians, chosen_mixture, fitted_mixture
 
 # shares of the sphere in every covariance that are tried; never none, so that an input that is
 # constant among the training rows may vary a little
@@ -27,7 +27,7 @@ class Density(NamedTuple):
     def log_density(self, X: FloatArray) -> FloatArray:
         """``ln p(x)`` of standardised rows: (N,)."""
         terms = np.stack([mixture.log_density(X) for mixture in self.mixtures], axis=1)
-        return log_sum_exp(terms + np.log(self.share)) - 0.5 * X.shape[1] * np.log(2.0 * np.pi)
+        return log_sum_exp(terms + np.log(self.share))
 
     def shrunk(self, shrinkage: float) -> Density:
         """Every covariance ``(1 - a) S + a v I``, with v the mean variance within components."""

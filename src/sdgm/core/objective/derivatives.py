@@ -14,7 +14,7 @@ from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.model.posterior import row_posterior, scores
 from sdgm.core.model.state import State
 from sdgm.core.objective.pairwise import Pairs, pairs_pay
-from sdgm.core.objective.whitening import Whitening
+from sdgm.core.objective.whitening import Picks, Whitening
 
 
 class Mixture(NamedTuple):
@@ -171,8 +171,10 @@ def derivatives_of_rows(
     missing: bool = False,
 ) -> Derivatives:
     """Gradient and curvature of J over all rows, with the fit at the same point."""
-    if pairs_pay(len(rows), whitening):
+    if isinstance(whitening.factor, Picks) and pairs_pay(len(rows), whitening):
         return derivatives_by_pairs(rows, mixture, r_from, whitening, missing=missing)
+
+    mixed = mixed_classes(mixture) if missing else []
 
     def of_block(block: Rows) -> Derivatives:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
@@ -184,7 +186,7 @@ def derivatives_of_rows(
             fit,
             grad,
             information(Gt, P_cm, whitening.coordinates),
-            missing_information(block, Gt, r, mixture, whitening) if missing else None,
+            missing_information(block, Gt, r, mixed, whitening) if missing else None,
         )
 
     return rows.total(of_block, len(whitening.component))
@@ -302,11 +304,15 @@ def information(Gt: FloatArray, P: FloatArray, coordinates: Sequence[slice]) -> 
 
 
 def missing_information(
-    rows: Rows, Gt: FloatArray, r: FloatArray, mixture: Mixture, whitening: Whitening
+    rows: Rows,
+    Gt: FloatArray,
+    r: FloatArray,
+    mixed: list[tuple[int, range]],
+    whitening: Whitening,
 ) -> FloatArray:
     """`information` with r in place of P, class by class: the r of a row are zero in all others."""
     result = np.zeros((len(Gt), len(Gt)))
-    for c, components in mixed_classes(mixture):
+    for c, components in mixed:
         coordinates = [whitening.coordinates[k] for k in components]
         own = slice(coordinates[0].start, coordinates[-1].stop)
         Gt_c, r_c = within_class(rows, c, Gt[own], r[components.start : components.stop])

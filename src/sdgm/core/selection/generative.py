@@ -7,62 +7,29 @@ of spheres, of Gaussians without correlations, and of any Gaussians.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference.initialization import COVARIANCE_FLOOR, gaussian_mixture, kmeans
-from sdgm.core.model.posterior import component_log_posterior, log_sum_exp
+from sdgm.core.mixtures.gaussian_mixture import (
+    COVARIANCE_FLOOR,
+    Gaussians,
+    chosen_mixture,
+    fitted_mixture,
+    rows_needed,
+)
+from sdgm.core.model.features import CovarianceType
+from sdgm.core.model.posterior import component_log_posterior
 
-MAX_COMPONENTS = 4
 FOLDS = 5
-# a component must have this many rows, or per input if it has all correlations, or its covariance
-# is mostly noise
-ROWS_PER_COMPONENT = 10
-ROWS_PER_INPUT = 3
-
-
-class Shape(StrEnum):
-    """What covariances may look like."""
-
-    TIED = "tied"
-    SPHERICAL = "spherical"
-    DIAGONAL = "diagonal"
-    FULL = "full"
-
-    def constrained(self, covariance: FloatArray) -> FloatArray:
-        """The nearest covariance of this shape."""
-        if self is Shape.SPHERICAL:
-            return np.eye(len(covariance)) * covariance.diagonal().mean()
-        if self is Shape.DIAGONAL:
-            return np.diag(covariance.diagonal())
-        return covariance
-
-    def n_parameters(self, D: int) -> int:
-        """Free numbers of one covariance."""
-        return {Shape.SPHERICAL: 1, Shape.DIAGONAL: D}.get(self, D * (D + 1) // 2)
-
-    def enough_rows(self, D: int) -> int:
-        """Rows that a component needs."""
-        return ROWS_PER_INPUT * D if self is Shape.FULL else ROWS_PER_COMPONENT
-
-
-class Gaussians(NamedTuple):
-    """A mixture: shares (M,), means (M, D), inverse Cholesky factors of covariances (M, D, D)."""
-
-    share: FloatArray
-    mean: FloatArray
-    whitening: FloatArray
-
-    def log_density(self, X: FloatArray) -> FloatArray:
-        """Up to a constant that is the same for all mixtures: (N,)."""
-        terms = np.empty((len(X), len(self.share)))
-        for m, (mean, W) in enumerate(zip(self.mean, self.whitening, strict=True)):
-            squared = (((X - mean) @ W.T) ** 2).sum(axis=1)
-            terms[:, m] = np.log(self.share[m]) + np.log(np.diag(W)).sum() - 0.5 * squared
-        return log_sum_exp(terms)
+# from stiff to flexible
+SHAPES = (
+    CovarianceType.TIED,
+    CovarianceType.SPHERICAL,
+    CovarianceType.DIAG,
+    CovarianceType.FULL,
+)
 
 
 class Generative(NamedTuple):
@@ -70,26 +37,30 @@ class Generative(NamedTuple):
 
     Attributes
     ----------
-    shape : Shape
+    shape : CovarianceType
     P_c : (N, C) array
         Its class posterior at the rows.
     log_left_out : (N,) array
         ``ln P(c_n | x_n)`` by the model without the fifth of the rows that row n is in.
     """
 
-    shape: Shape
+    shape: CovarianceType
     P_c: FloatArray
     log_left_out: FloatArray
 
 
 def generative_models(X: FloatArray, y: IntArray, s: FloatArray, seed: int = 0) -> list[Generative]:
     """Models of all shapes for which there are rows enough."""
-    found = [generative_model(X, y, s, shape, seed) for shape in Shape]
+    found = [generative_model(X, y, s, shape, seed) for shape in SHAPES]
     return [model for model in found if model is not None]
 
 
 def generative_model(
-    X: FloatArray, y: IntArray, s: FloatArray, shape: Shape = Shape.FULL, seed: int = 0
+    X: FloatArray,
+    y: IntArray,
+    s: FloatArray,
+    shape: CovarianceType = CovarianceType.FULL,
+    seed: int = 0,
 ) -> Generative | None:
     """A model of one shape; None if some class has too few rows.
 
@@ -100,13 +71,13 @@ def generative_model(
     y : (N,) integer array
     s : (N,) array
         Sample weights.
-    shape : Shape
+    shape : CovarianceType
     seed : int
         Of the k-means starts.
     """
     n_classes = int(y.max()) + 1
     rows_of_class = np.bincount(y, minlength=n_classes)
-    if rows_of_class.min() < FOLDS * shape.enough_rows(X.shape[1]) / (FOLDS - 1.0):
+    if rows_of_class.min() < FOLDS * rows_needed(X.shape[1], shape) / (FOLDS - 1.0):
         return None
     models = class_mixtures(X, y, s, shape, None, seed)
     n_components = [len(mixture.share) for mixture in models]
@@ -133,12 +104,12 @@ def class_mixtures(
     X: FloatArray,
     y: IntArray,
     s: FloatArray,
-    shape: Shape,
+    shape: CovarianceType,
     n_components: list[int] | None,
     seed: int,
 ) -> list[Gaussians]:
     """One mixture per class, with so many components, or as many as BIC says."""
-    if shape is Shape.TIED:
+    if shape is CovarianceType.TIED:
         return tied_gaussians(X, y, s)
     if n_components is None:
         return [chosen_mixture(X[y == c], s[y == c], seed, shape) for c in range(int(y.max()) + 1)]
@@ -167,45 +138,3 @@ def shrunk_covariance(centered: FloatArray, s: FloatArray) -> FloatArray:
     share = min(noise / distance, 1.0) if distance > 0.0 else 1.0
     share = max(share, COVARIANCE_FLOOR)
     return (1.0 - share) * S + share * mean_variance * np.eye(D)
-
-
-def chosen_mixture(X: FloatArray, s: FloatArray, seed: int, shape: Shape = Shape.FULL) -> Gaussians:
-    """The mixture with the lowest BIC."""
-    N, D = X.shape
-    best, lowest = None, np.inf
-    for M in range(1, MAX_COMPONENTS + 1):
-        if M > 1 and M * shape.enough_rows(D) > N:
-            break
-        mixture = fitted_mixture(X, s, M, seed, shape)
-        n_parameters = M * (1 + D + shape.n_parameters(D)) - 1
-        bic = -2.0 * float(s @ mixture.log_density(X)) + n_parameters * np.log(s.sum())
-        if bic < lowest:
-            best, lowest = mixture, bic
-    assert best is not None
-    return best
-
-
-def fitted_mixture(
-    X: FloatArray, s: FloatArray, M: int, seed: int, shape: Shape = Shape.FULL
-) -> Gaussians:
-    """Weighted EM from k-means."""
-    r = np.ones((len(X), 1))
-    if M > 1:
-        label = kmeans(X, s, M, np.random.RandomState(seed))
-        r = gaussian_mixture(X, s, np.eye(M)[label], shape.constrained)
-    sr = s[:, None] * r
-    weight = sr.sum(axis=0)
-    keep = weight > 1e-9 * s.sum()
-    sr, weight = sr[:, keep], weight[keep]
-    mean = (sr / weight).T @ X
-    center = np.average(X, axis=0, weights=s)
-    floor = COVARIANCE_FLOOR * max(
-        float(np.average((X - center) ** 2, axis=0, weights=s).mean()), 1e-300
-    )
-    whitening = []
-    for m in range(len(weight)):
-        offset = X - mean[m]
-        covariance = shape.constrained((offset.T * (sr[:, m] / weight[m])) @ offset)
-        covariance = covariance + floor * np.eye(X.shape[1])
-        whitening.append(np.linalg.inv(np.linalg.cholesky(covariance)))
-    return Gaussians(weight / weight.sum(), mean, np.stack(whitening))

@@ -17,30 +17,35 @@ from sdgm.core.objective.derivatives import (
     row_space_derivatives,
 )
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.line_search import backtracking
-from sdgm.core.solvers.points import GradientPoint, NewtonPoint, Target
+from sdgm.core.solvers.points import Climb, GradientPoint, NewtonPoint, Target, backtracking
 from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision, precision_cholesky
 
 # part of the complete information that counts as flat where the observed one has no sign
 FLATTEST = 0.02
 
 
-def climb(
-    rows: RowSource, whitening: Whitening, mixture: Mixture, theta: FloatArray, target: Target
-) -> tuple[NewtonPoint, int]:
-    """Climb towards the target with the whole Newton matrix; also counts steps."""
+def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
+    """A climb with the whole Newton matrix, or by rows where they are fewer than coordinates.
+
+    Parameters
+    ----------
+    target : Target
+    rows, whitening
+        Data and coordinates.
+    several : bool
+        Whether some class has several components.
+    """
     # from a start w has a long way to go, and the components of a class are to part on it
     goes_far = target.to_mode or rows.has_initial_r
     follows_r = target.r_from is None and not rows.has_initial_r
-    return maximize_over_w(
+    return partial(
+        maximize_over_w,
         rows,
         whitening,
-        mixture,
-        theta,
         max_steps=max(target.steps_to_mode, target.max_steps) if goes_far else target.max_steps,
         tol=target.tol,
         r_from=target.r_from,
-        observed=target.to_mode and follows_r and mixture.has_several_per_class,
+        observed=target.to_mode and follows_r and several,
         saddle_free=target.saddle_free,
     )
 
@@ -127,24 +132,11 @@ def newton_point(
     if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
         assert isinstance(rows, Rows)
         return row_space_point(rows, whitening, mixture, theta, r_from, robust)
-    return dense_point(rows, whitening, mixture, theta, r_from, observed, saddle_free)
-
-
-def dense_point(
-    rows: RowSource,
-    whitening: Whitening,
-    mixture: Mixture,
-    theta: FloatArray,
-    r_from: Mixture | None,
-    observed: bool,
-    saddle_free: bool,
-) -> NewtonPoint:
-    """By the whole precision, factorised."""
     here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
     point = GradientPoint(theta, mixture, here.fit, here.grad - theta)
     precision = DensePrecision.from_curvature(here.curvature)
     saddle_free &= len(theta) <= MAX_OBSERVED
-    factor = observed_cholesky(here, precision if saddle_free else None)
+    factor = observed_cholesky(here, precision if saddle_free else None) if observed else None
     if factor is None:
         return point.with_step(precision, precision.solve(point.grad))
     direction, _ = lapack.dpotrs(factor, point.grad, lower=1)

@@ -1,14 +1,20 @@
-"""Points on the way to the mode, with what is known of the log posterior there."""
+"""Points on the way to the mode, what is known of the log posterior there, and steps between."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
 from sdgm.core.objective.derivatives import Fit, Mixture, gradient_of_rows
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.precision import Precision
+from sdgm.core.solvers.precision import FactorizationError, Precision
+
+# a direction that is uphill raises the objective within this many halvings unless rounding rules
+MAX_HALVINGS = 30
+# relative loss of the objective that counts as rounding, not as a failed step
+ROUNDING = 1e-12
 
 
 class NewtonPoint(NamedTuple):
@@ -49,6 +55,10 @@ class GradientPoint(NamedTuple):
         """The point with a Newton step from it."""
         gain = 0.5 * float(self.grad @ direction)
         return NewtonPoint(self.theta, self.mixture, self.fit, precision, direction, gain)
+
+
+# from a mixture and its whitened weights to where a climb ended, and how many steps it took
+Climb = Callable[[Mixture, FloatArray], tuple[NewtonPoint, int]]
 
 
 class Target(NamedTuple):
@@ -98,3 +108,33 @@ def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
     The factor 1/2, which the paper leaves out, is that of the Gaussian prior.
     """
     return (fit.J if complete else fit.log_likelihood) - 0.5 * float(theta @ theta)
+
+
+class Point(Protocol):
+    """A point whose fit is known."""
+
+    @property
+    def fit(self) -> Fit: ...
+
+
+P = TypeVar("P", bound=Point)
+
+
+def backtracking(
+    here: NewtonPoint,
+    whitening: Whitening,
+    at: Callable[[Mixture, FloatArray], P],
+    *,
+    complete: bool,
+) -> P | None:
+    """Where the longest of the steps 1, 1/2, 1/4, ... leads that does not lower the objective."""
+    before = log_posterior(here.fit, here.theta, complete=complete)
+    for halvings in range(MAX_HALVINGS):
+        theta = here.theta + 0.5**halvings * here.direction
+        try:
+            there = at(here.mixture.at(whitening.score_vectors(theta)), theta)
+        except FactorizationError:  # too far for the scores to be numbers
+            continue
+        if log_posterior(there.fit, theta, complete=complete) >= before - ROUNDING * abs(before):
+            return there
+    return None

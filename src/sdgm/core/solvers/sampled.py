@@ -19,9 +19,15 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows, RowSource, S
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.line_search import backtracking
 from sdgm.core.solvers.newton import maximize_over_w, observed_cholesky
-from sdgm.core.solvers.points import GradientPoint, NewtonPoint, Target, gradient_point
+from sdgm.core.solvers.points import (
+    Climb,
+    GradientPoint,
+    NewtonPoint,
+    Target,
+    backtracking,
+    gradient_point,
+)
 from sdgm.core.solvers.precision import DensePrecision
 
 # rows of a sample per coordinate from which on its information is near enough to that of all
@@ -86,18 +92,14 @@ class RowsWithSample:
         return bool(s**2 >= ENOUGH_ROWS * n_coordinates * s_squared)
 
 
-def climb(
-    rows: RowSource, whitening: Whitening, mixture: Mixture, theta: FloatArray, target: Target
-) -> tuple[NewtonPoint, int]:
-    """Climb to the mode with the information of the sample, however far; also counts steps."""
-    assert isinstance(rows, RowsWithSample)
-    return maximize_by_sample(
+def climb_to(target: Target, rows: RowsWithSample, whitening: Whitening, several: bool) -> Climb:
+    """A climb to the mode, however far; parameters are as in `newton.climb_to`."""
+    return partial(
+        maximize_by_sample,
         rows,
         whitening,
-        mixture,
-        theta,
         tol=target.tol,
-        observed=mixture.has_several_per_class,
+        observed=several,
         exact=target.exact_precision,
     )
 

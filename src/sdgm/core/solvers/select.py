@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,16 +10,13 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.core import cost
 from sdgm.core.data.rows import RowSource
-from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening
 from sdgm.core.solvers import newton, sampled, truncated
-from sdgm.core.solvers.points import NewtonPoint, Target
+from sdgm.core.solvers.points import Climb, Target
 from sdgm.core.solvers.sampled import RowsWithSample
 
 # how many times less work diagonal blocks must be to be worth an approximate evidence
 BLOCKS_PAY = 4.0
-
-Climb = Callable[[RowSource, Whitening, Mixture, FloatArray, Target], tuple[NewtonPoint, int]]
 
 
 class Solver(StrEnum):
@@ -47,19 +43,21 @@ class SolverChoice:
     solver: Solver = Solver.AUTO
     blocks_pay: float = BLOCKS_PAY
 
-    def climb(self, rows: RowSource, whitening: Whitening) -> Climb:
-        """The solver for these rows and coordinates.
-
-        With fewer rows than coordinates `newton` solves by a matrix of the rows.
-        """
+    def climb_to(
+        self, target: Target, rows: RowSource, whitening: Whitening, several: bool
+    ) -> Climb:
+        """The climb for these rows and coordinates; parameters are as in `newton.climb_to`."""
         n_coordinates = len(whitening.component)
-        by_sample = isinstance(rows, RowsWithSample) and rows.can_direct(n_coordinates)
-        if by_sample and self.solver is not Solver.BLOCK:
-            return sampled.climb
+        if (
+            isinstance(rows, RowsWithSample)
+            and self.solver is not Solver.BLOCK
+            and rows.can_direct(n_coordinates)
+        ):
+            return sampled.climb_to(target, rows, whitening, several)
         sizes = np.diff(whitening.starts).astype(np.float64)
         if self.uses_blocks(len(rows), sizes, whitening.rank):
-            return truncated.climb
-        return newton.climb
+            return truncated.climb_to(target, rows, whitening, several)
+        return newton.climb_to(target, rows, whitening, several)
 
     def uses_blocks(self, n_rows: int, sizes: FloatArray, rank: int) -> bool:
         """Whether diagonal blocks do in place of the whole Newton matrix.
@@ -74,7 +72,10 @@ class SolverChoice:
         """
         if self.solver is not Solver.AUTO:
             return self.solver is Solver.BLOCK
-        least = min(cost.dense_work(n_rows, sizes), cost.row_space_work(n_rows, sizes))
+        whole = cost.dense_work(n_rows, sizes)
+        if whole <= cost.LITTLE_WORK:
+            return False
+        least = min(whole, cost.row_space_work(n_rows, sizes))
         by_blocks = cost.blocks_work(n_rows, sizes, rank)
         return bool(least > cost.LITTLE_WORK and self.blocks_pay * by_blocks < least)
 

@@ -26,11 +26,12 @@ from sdgm.core.solvers.block_precision import (
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.solvers.line_search import backtracking
 from sdgm.core.solvers.points import (
+    Climb,
     GradientPoint,
     NewtonPoint,
     Target,
+    backtracking,
     gradient_point,
     log_posterior,
 )
@@ -51,19 +52,15 @@ ELSEWHERE = 0.1
 STEPS_TO_MODE = 10
 
 
-def climb(
-    rows: RowSource, whitening: Whitening, mixture: Mixture, theta: FloatArray, target: Target
-) -> tuple[NewtonPoint, int]:
-    """Climb towards the target by diagonal blocks; also counts steps."""
-    several = mixture.has_several_per_class
+def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
+    """A climb by diagonal blocks; parameters are as in `newton.climb_to`."""
     # from a start the components of a class are to part
     goes_far = target.to_mode or (rows.has_initial_r and several)
     follows_r = target.r_from is None and not rows.has_initial_r
-    return maximize_by_blocks(
+    return partial(
+        maximize_by_blocks,
         rows,
         whitening,
-        mixture,
-        theta,
         max_steps=max(STEPS_TO_MODE, target.max_steps) if goes_far else target.max_steps,
         tol=target.tol,
         r_from=target.r_from,

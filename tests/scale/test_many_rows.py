@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,15 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 from threadpoolctl import threadpool_limits
 
-from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm import KernelSDGMClassifier, NumericalTroubleWarning, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.variations import for_sample
+from sdgm.core.model.state import Stop
 from sdgm.core.objective.derivatives import class_totals
-from sdgm.scale import many_rows
-from sdgm.scale import refinement as polishing
-from sdgm.scale import sampling as large
+from sdgm.estimators import run as run_module
+from sdgm.estimators.fitting import fit_problem
+from sdgm.estimators.plan import plan_of
+from sdgm.scale import many_rows, refinement, sampling
 from tests.small_scale import assert_same, make_small
 
 N = 1500
@@ -99,8 +103,8 @@ def test_all_rows_are_learned_from_not_the_sample_alone() -> None:
     X, y = table()
     X_test, y_test = table(1, 5000)
     sampled = model().fit(X, y)
-    picked = large.drawn_sample(
-        large.blocked_table(X, y, np.ones(N), n_threads=1),
+    picked = sampling.drawn_sample(
+        sampling.blocked_table(X, y, np.ones(N), n_threads=1),
         np.bincount(y).astype(float),
         400,
         0,
@@ -115,19 +119,19 @@ def test_a_part_of_the_second_sample_leads_to_the_mode_but_not_to_the_shares(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     learned_from, differences = [], []
-    learn, come_back = polishing.AllRows.learn, polishing.AllRows.with_columns_back
+    learn, come_back = refinement.AllRows.learn, refinement.AllRows.with_columns_back
 
     def counted_learn(self, *arguments):
         learned_from.append(len(self.table))
         return learn(self, *arguments)
 
-    def compared(self, state, options):
+    def compared(self, state, recipe):
         total = class_totals(self.table, state.n_classes)
         differences.append(np.bincount(state.component_class, state.pi) - total / total.sum())
-        return come_back(self, state, options)
+        return come_back(self, state, recipe)
 
-    monkeypatch.setattr(polishing.AllRows, "learn", counted_learn)
-    monkeypatch.setattr(polishing.AllRows, "with_columns_back", compared)
+    monkeypatch.setattr(refinement.AllRows, "learn", counted_learn)
+    monkeypatch.setattr(refinement.AllRows, "with_columns_back", compared)
     X, y = table(n_rows=4000)
     model().fit(X, y)
     first, *others = learned_from
@@ -162,9 +166,9 @@ def test_samples_have_rare_classes_whole_and_stand_for_all_rows(seed: int, share
     rng = np.random.default_rng(seed)
     y = (rng.random(2000) < 0.01).astype(int)
     counts = np.bincount(y, minlength=2).astype(float)
-    assume(counts[1] <= large.RARE_ROWS)
-    rows = large.blocked_table(rng.normal(size=(2000, 1)), y, np.ones(2000), n_threads=1)
-    picked = large.drawn_sample(rows, counts, int(2000 * share) + 1, seed)
+    assume(counts[1] <= sampling.RARE_ROWS)
+    rows = sampling.blocked_table(rng.normal(size=(2000, 1)), y, np.ones(2000), n_threads=1)
+    picked = sampling.drawn_sample(rows, counts, int(2000 * share) + 1, seed)
     assert (picked.y == 1).sum() == counts[1]
     np.testing.assert_array_equal(y[picked.number], picked.y)
     assert len(np.unique(picked.number)) == len(picked.number)
@@ -201,10 +205,9 @@ def test_few_rows_of_a_reader_are_an_ordinary_fit() -> None:
 
 def test_the_paper_preset_and_given_starts_use_all_rows() -> None:
     X, _ = table()
-    estimator = model(preset="paper")
-    assert not estimator._has_many_rows(X, estimator._options())
-    estimator = model(init=np.ones((N, 6)))
-    assert not estimator._has_many_rows(X, estimator._options())
+    assert many_rows.has_many_rows(X, plan_of(model()))
+    assert not many_rows.has_many_rows(X, plan_of(model(preset="paper")))
+    assert not many_rows.has_many_rows(X, plan_of(model(init=np.ones((N, 6)))))
 
 
 def test_an_interrupt_leaves_a_model_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,9 +219,90 @@ def test_an_interrupt_leaves_a_model_that_can_be_used(monkeypatch: pytest.Monkey
         if len(passes) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(many_rows, "print_line", interrupt)
+    monkeypatch.setattr(refinement, "print_line", interrupt)
     estimator = model(verbose=1)
-    monkeypatch.setattr("sdgm.estimators.progress.print_line", lambda record: None)
+    monkeypatch.setattr(run_module, "print_line", lambda record: None)
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(X, y)
     assert estimator.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("n_drawn", [1, 2])
+def test_an_interrupt_while_a_sample_is_drawn_leaves_the_model_of_the_first(
+    n_drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = table()
+    drawn: list[int] = []
+
+    def interrupted(*arguments):
+        drawn.append(1)
+        if len(drawn) > n_drawn:
+            raise KeyboardInterrupt
+        return sampling.drawn_sample(*arguments)
+
+    monkeypatch.setattr(many_rows, "drawn_sample", interrupted)
+    estimator = model()
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, y)
+    assert estimator.score(X, y) > 0.7
+
+
+def test_the_sample_is_fitted_as_one_whose_weights_all_rows_decide_on_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = table()
+    plans = []
+
+    def seen(problem, plan, run):
+        plans.append((plan, problem.recipe, run.stage))
+        return fit_problem(problem, plan, run)
+
+    monkeypatch.setattr(many_rows, "fit_problem", seen)
+    model(class_weight="balanced").fit(X, y)
+    [(plan, recipe, stage)] = plans
+    assert stage == "fit/sample" and plan.is_sample and plan.class_weight is None
+    assert plan.recipe == recipe == for_sample(plan_of(model()).recipe)
+    assert recipe != plan_of(model()).recipe
+
+
+@pytest.mark.parametrize("n_calls", [1, 2])
+def test_trouble_of_any_stage_is_told_once(n_calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table()
+    calls = []
+
+    def troubled(*arguments):
+        fit = refinement.refined(*arguments)
+        calls.append(1)
+        if len(calls) != n_calls:
+            return fit
+        return replace(fit, training=replace(fit.training, stop_reason=Stop.NUMERICAL.value))
+
+    monkeypatch.setattr(many_rows, "refined", troubled)
+    with pytest.warns(NumericalTroubleWarning, match="could not be factorised") as caught:
+        model().fit(X, y)
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_callbacks_see_the_fit_to_the_sample_and_the_end() -> None:
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y = table()
+
+    class Listener:
+        ended: list[tuple[str, bool]] = []  # noqa: RUF012
+
+        def setup(self, estimator, context) -> None: ...
+
+        def teardown(self, estimator, context) -> None: ...
+
+        def on_fit_task_begin(self, estimator, context) -> None: ...
+
+        def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator=None) -> None:
+            predicts = fitted_estimator is not None and fitted_estimator.score(X, y) > 0.3
+            self.ended.append((context.task_name, predicts))
+
+    fitted = model().set_callbacks(Listener()).fit(X, y)
+    *iterations, end = Listener.ended
+    assert 1 < len(iterations) < fitted.n_iter_ and set(iterations) == {("iteration", True)}
+    assert end[0] == "fit"
+    plain = model().fit(X, y)
+    assert_same(fitted, plain)

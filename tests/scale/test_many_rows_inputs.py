@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sdgm
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import ComponentsReducedWarning, KernelSDGMClassifier, SDGMClassifier
 from sdgm._typing import FloatArray
-from sdgm.scale import refinement as polishing
-from sdgm.scale import sampling as large
+from sdgm.scale import refinement, sampling
 from tests.small_scale import make_small
 
 N = 1500
@@ -28,7 +28,7 @@ NAMES = np.array(["one", "three", "two"])[Y]
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, and blocks have 64 of them."""
     make_small(monkeypatch)
-    monkeypatch.setattr(large, "RARE_ROWS", 30)
+    monkeypatch.setattr(sampling, "RARE_ROWS", 30)
 
 
 class Reader:
@@ -218,7 +218,7 @@ def test_all_rows_are_at_the_end_of_the_history() -> None:
     history = model().fit(Reader(X), Y).history_
     starts = [i for i, record in enumerate(history) if record.iteration == 1]
     assert len(starts) == 3  # two samples, all rows
-    assert 0 < len(history) - starts[2] <= polishing.MOST_PASSES
+    assert 0 < len(history) - starts[2] <= refinement.MOST_PASSES
     # more rows, a log likelihood that is lower by as much
     ratio = history[-1].log_likelihood / history[starts[1] - 1].log_likelihood
     assert ratio == pytest.approx(N / 400, rel=0.2)
@@ -318,7 +318,7 @@ def test_a_reader_names_its_inputs(n_rows: int) -> None:
 
 @pytest.mark.parametrize("path", ["X.npy", Path("X.npy")], ids=["text", "path"])
 def test_a_path_is_no_table(path) -> None:
-    for estimator in (model(), sdgm.MixtureOfGPsClassifier(), sdgm.SemiSupervisedSDGMClassifier()):
+    for estimator in (model(), MixtureOfGPsClassifier(), sdgm.SemiSupervisedSDGMClassifier()):
         with pytest.raises(TypeError, match=r"X is the path 'X.npy', not a table; .*mmap_mode"):
             estimator.fit(path, Y)
 
@@ -326,7 +326,7 @@ def test_a_path_is_no_table(path) -> None:
 def test_readers_are_for_estimators_that_need_all_rows_at_once_too() -> None:
     rows = Reader(X[:60])
     for estimator in (
-        sdgm.MixtureOfGPsClassifier(optimizer=False, n_components=1),
+        MixtureOfGPsClassifier(optimizer=False, n_components=1),
         sdgm.SemiSupervisedSDGMClassifier(model()),
     ):
         P = estimator.fit(rows, Y[:60]).predict_proba(X[:60])

@@ -17,8 +17,8 @@ pytest.importorskip("distributed")
 
 from distributed import Client, Status, futures_of, get_worker, wait  # noqa: E402
 
-from sdgm.dask import rows as _dask_rows  # noqa: E402
-from sdgm.dask import totals as _dask_totals  # noqa: E402
+from sdgm.dask import rows as dask_rows  # noqa: E402
+from sdgm.dask import totals as dask_totals  # noqa: E402
 from sdgm.dask.rows import DaskRows  # noqa: E402
 
 N = 4000
@@ -29,8 +29,8 @@ EXPECTED = len(X)
 @pytest.fixture(autouse=True)
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     make_small_on_dask(monkeypatch)
-    monkeypatch.setattr(_dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
-    monkeypatch.setattr(_dask_totals, "PATIENCE", 0.2)
+    monkeypatch.setattr(dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
+    monkeypatch.setattr(dask_totals, "PATIENCE", 0.2)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
 
 def on_workers() -> DaskRows:
     arrays = da.from_array(X, chunks=300), da.zeros(N, dtype=int, chunks=500)
-    return _dask_rows.rows_on_workers(*arrays, None, np.arange(1), None)
+    return dask_rows.rows_on_workers(*arrays, None, np.arange(1), None)
 
 
 def kept_on_workers() -> DaskRows:
@@ -57,7 +57,7 @@ def number_of_rows(block: Rows) -> int:
 
 
 def where_kept(rows: DaskRows) -> int | None:
-    return _dask_totals.total_where_kept(rows.bundles, None, number_of_rows, 1)
+    return dask_totals.total_where_kept(rows.bundles, None, number_of_rows, 1)
 
 
 def by_whom(block: Rows) -> list[tuple[int, str]]:
@@ -68,7 +68,7 @@ def test_every_bundle_is_summed_by_the_worker_that_keeps_it(client: Client) -> N
     rows = kept_on_workers()
     kept = client.who_has(futures_of(rows.bundles))
     for _ in range(3):
-        summed_by = dict(_dask_totals.total_where_kept(rows.bundles, None, by_whom, 1))
+        summed_by = dict(dask_totals.total_where_kept(rows.bundles, None, by_whom, 1))
         for i, bundle in enumerate(rows.bundles):
             assert summed_by[512 * i] == kept[bundle.key][0]
 
@@ -83,7 +83,7 @@ def test_a_worker_that_is_gone_is_not_waited_for(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = kept_on_workers()
-    monkeypatch.setattr(_dask_totals, "places", lambda *_: ["tcp://127.0.0.1:1"] * 8)
+    monkeypatch.setattr(dask_totals, "places", lambda *_: ["tcp://127.0.0.1:1"] * 8)
     assert where_kept(rows) is None
     assert rows.total(number_of_rows, 1) == EXPECTED
 

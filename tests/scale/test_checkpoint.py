@@ -22,9 +22,11 @@ from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.scale import checkpoint as journal_module
+from sdgm.estimators import choosing
+from sdgm.estimators import run as run_module
+from sdgm.scale import checkpoint as checkpoint_module
 from sdgm.scale import many_rows
-from sdgm.scale.checkpoint import Journal
+from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint, words_for
 
 X, y = make_moons(200, noise=0.3, random_state=0)
 FITS = {
@@ -63,19 +65,19 @@ def test_a_fit_killed_again_and_again_ends_with_the_same_model(
         monkeypatch.setattr(sampled_newton, "ENOUGH_ROWS", 1)
     np.random.seed(5)  # noqa: NPY002 - the seeds that are drawn
     expected = FITS[name](checkpoint=tmp_path / "other").fit(X, y)
-    monkeypatch.setattr(journal_module, "WRITE_EVERY", 0.0)
-    write = Journal.write
+    monkeypatch.setattr(checkpoint_module, "WRITE_EVERY", 0.0)
+    write = Checkpoint.write
     rng = random.Random(0)
     left = rng.randint(1, 12)
 
-    def write_and_die(self: Journal) -> None:
+    def write_and_die(self: Checkpoint) -> None:
         nonlocal left
         write(self)
         left -= 1
         if not left:
             raise Killed
 
-    monkeypatch.setattr(Journal, "write", write_and_die)
+    monkeypatch.setattr(Checkpoint, "write", write_and_die)
     n_kills = 0
     np.random.seed(5)  # noqa: NPY002
     while True:
@@ -108,7 +110,7 @@ def interrupted(path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sdgm.estimators.progress.print_line", stop)
+        patch.setattr(run_module, "print_line", stop)
         with pytest.raises(KeyboardInterrupt):
             SDGMClassifier(2, random_state=0, checkpoint=path, verbose=2).fit(X, y)
     assert path.exists()
@@ -160,13 +162,13 @@ def test_another_file_is_not_taken_for_a_checkpoint(tmp_path: Path) -> None:
 
 def test_a_fit_that_goes_on_has_a_mark_of_its_own(tmp_path: Path) -> None:
     model = SDGMClassifier(2, random_state=0, warm_start=True)
-    marks = {journal_module.fingerprint(model, X, y, None)}
+    marks = {fingerprint(model, X, y, None)}
     for max_iter in (3, 5):
         model.set_params(max_iter=max_iter)
         with pytest.warns(ConvergenceWarning):
             model.fit(X, y)
         model.set_params(max_iter=None)
-        marks.add(journal_module.fingerprint(model, X, y, None))
+        marks.add(fingerprint(model, X, y, None, model.model_.state))
     assert len(marks) == 3
 
 
@@ -174,11 +176,11 @@ CHILD = """
 import sys
 import numpy as np
 from sklearn.datasets import make_classification
-import sdgm.scale.checkpoint as journal
+import sdgm.scale.checkpoint as checkpoint
 from sdgm import SDGMClassifier
 from sdgm.scale import many_rows
 
-journal.WRITE_EVERY = 0.02
+checkpoint.WRITE_EVERY = 0.02
 n_rows = int(sys.argv[3])
 if n_rows > 10_000:  # which are many here: two samples, then all rows
     many_rows.LARGE_ROWS, many_rows.SAMPLE_ROWS, many_rows.MIDDLE_ROWS = 10_000, 2_000, 4_000
@@ -247,15 +249,15 @@ def test_a_disk_that_is_full_in_mid_fit_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = SDGMClassifier(2, random_state=0).fit(X, y)
-    write, calls = Journal.write, []
+    write, calls = Checkpoint.write, []
 
-    def full(self: Journal) -> None:
+    def full(self: Checkpoint) -> None:
         calls.append(self)
         if len(calls) > 1:
             raise OSError(28, "No space left on device")
         write(self)
 
-    monkeypatch.setattr(Journal, "write", full)
+    monkeypatch.setattr(Checkpoint, "write", full)
     with pytest.warns(RuntimeWarning, match="No space left on device"):
         fitted = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit").fit(X, y)
     assert_same(fitted, expected)
@@ -268,7 +270,7 @@ def kernel(A, B):
 def test_settings_have_the_same_mark_in_another_process() -> None:
     # addresses of objects differ between processes
     for value in (kernel, np.random.RandomState(1), np.random.default_rng(1), partial(kernel)):
-        assert "0x" not in journal_module.words_for(value)
+        assert "0x" not in words_for(value)
     different = [
         kernel,
         print,
@@ -279,49 +281,78 @@ def test_settings_have_the_same_mark_in_another_process() -> None:
         partial(kernel, B=1),
         partial(kernel, B=2),
     ]
-    assert len(set(map(journal_module.words_for, different))) == len(different)
+    assert len(set(map(words_for, different))) == len(different)
 
 
 def test_long_arrays_among_the_settings_are_looked_at_in_full() -> None:
     start = np.ones(5000)
     other = start.copy()
     other[2500] = 2.0
-    marks = {
-        journal_module.fingerprint(SDGMClassifier(init=each), X, y, None) for each in (start, other)
-    }
+    marks = {fingerprint(SDGMClassifier(init=each), X, y, None) for each in (start, other)}
     assert len(marks) == 2
 
 
-def test_a_candidate_that_was_refused_stays_so_with_more_memory(tmp_path: Path) -> None:
-    path, one = tmp_path / "fit", np.ones(1)
-    state = State(one, one, *(np.zeros(1, dtype=int),) * 2, one, np.zeros(1, dtype=int))
+ONE = np.ones(1)
+STATE = State(ONE, ONE, *(np.zeros(1, dtype=int),) * 2, ONE, np.zeros(1, dtype=int))
+
+
+def learned(checkpoint: Checkpoint, stage: str) -> Result:
+    """What a stage leads to, whatever its rows are."""
+    rows: Any = None
+    return checkpoint.learn(stage, FAST, rows, ONE, STATE, None, keep_states=False)
+
+
+def test_a_candidate_that_was_refused_is_refused_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit_candidate, stages = choosing.candidate_fit, []
+
+    def too_large_at_first(plan: Any, learned: Any, classes: Any, run: Any) -> Any:
+        stages.append(run.stage)
+        if run.stage == "fit/candidate 0":
+            raise MemoryError
+        return fit_candidate(plan, learned, classes, run)
+
+    monkeypatch.setattr(choosing, "candidate_fit", too_large_at_first)
+    expected = KernelSDGMClassifier(random_state=3).fit(X, y)
+    assert len(expected.candidates_) == len(stages) - 1 >= 2
+    path, write = tmp_path / "fit", Checkpoint.write
+
+    def write_and_die(self: Checkpoint) -> None:
+        write(self)
+        if self.finished:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "write", write_and_die)
+        with pytest.raises(Killed):
+            KernelSDGMClassifier(random_state=3, checkpoint=path).fit(X, y)
+    again = KernelSDGMClassifier(random_state=3, checkpoint=path).fit(X, y)
+    assert_same(again, expected)
+    assert again.candidates_ == expected.candidates_
+
+
+def test_stages_are_known_by_name_whichever_was_refused_for_want_of_memory(tmp_path: Path) -> None:
+    path = tmp_path / "fit"
 
     def refused() -> None:
-        with journal_module.attempt():
+        with kept_checkpoint(path, lambda: "mark"):
             raise MemoryError
 
-    with journal_module.keeping_journal(path, lambda: "mark"), pytest.raises(MemoryError):
+    with pytest.raises(MemoryError):
         refused()
-    journal = Journal(path, "mark")
-    journal.refuse()
-    journal.finished.append(Result(state, [], Stop.EMPTY))
-    journal.write()
-    again = Journal.opened(path, "mark")
-    with pytest.raises(FactorizationError):  # now it would be learned from
-        again.learn(None, None, state, FAST, None, False)
-    assert again.learn(None, None, state, FAST, None, False).stop is Stop.EMPTY
-    # or it is refused again
-    again = Journal.opened(path, "mark")
-    again.refuse()
-    assert again.learn(None, None, state, FAST, None, False).stop is Stop.EMPTY
+    checkpoint = Checkpoint(path, "mark")
+    checkpoint.finished["candidate 1"] = Result(STATE, [], Stop.EMPTY)
+    checkpoint.write()
+    again = Checkpoint.opened(path, "mark")
+    assert learned(again, "candidate 1").stop is Stop.EMPTY
+    assert list(again.finished) == ["candidate 1"]
 
 
 def test_trouble_that_was_overcome_is_met_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, first_of = np.ones(1), np.zeros(1, dtype=int)
-    state = State(one, one, first_of, first_of, one, first_of)
-    done = Result(state, [], Stop.EMPTY)
+    done = Result(STATE, [], Stop.EMPTY)
     began: list[int] = []
 
     def learn(*arguments: Any, **options: Any) -> Result:
@@ -332,17 +363,17 @@ def test_trouble_that_was_overcome_is_met_again(
 
     monkeypatch.setattr(Recipe, "learn", learn)
 
-    def outcomes(journal: Journal, n_runs: int) -> list[str]:
+    def outcomes(checkpoint: Checkpoint, n_stages: int) -> list[str]:
         found = []
-        for _ in range(n_runs):
+        for i in range(n_stages):
             try:
-                found.append(journal.learn(None, None, state, FAST, None, False).stop.value)
+                found.append(learned(checkpoint, f"stage {i}").stop.value)
             except FactorizationError:
                 found.append("trouble")
         return found
 
     path = tmp_path / "fit.checkpoint"
-    first = outcomes(Journal(path, "mark"), 3)
+    first = outcomes(Checkpoint(path, "mark"), 3)
     assert first == [Stop.EMPTY.value, "trouble", Stop.EMPTY.value]
-    assert outcomes(Journal.opened(path, "mark"), 3) == first
+    assert outcomes(Checkpoint.opened(path, "mark"), 3) == first
     assert len(began) == 3  # nothing is learned twice

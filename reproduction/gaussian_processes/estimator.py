@@ -1,4 +1,4 @@
-"""Mixture of Gaussian processes: the corner of the model without sparsity."""
+"""Mixture of Gaussian processes, the model without sparsity: column MGP of Table 1."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference.initialization import Start, initial_responsibilities
-from sdgm.core.mixtures.gaussian_processes import (
+from reproduction.gaussian_processes.latent import (
     Latent,
     latent_curvature,
     latent_mode,
     latent_posterior,
 )
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.initialization import Start, initial_responsibilities
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, row_posterior
 from sdgm.estimators.parameters import (
     Predictive,
@@ -32,11 +32,12 @@ from sdgm.estimators.parameters import (
 )
 from sdgm.estimators.preparation import reduced_to_samples
 from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import process_bytes
 from sdgm.scale.sampling import all_in_memory
 
 # draws of the latent functions at a row, half of them mirrored
 DRAWS = 64
+# matrices of all pairs of rows beside one per component: the kernel's, and what one is made by
+WORKING_COPIES = 7
 # rows predicted at once
 BLOCK_ROWS = 512
 # change of the log kernel parameters, and of the log evidence, that ends the search
@@ -145,7 +146,9 @@ class MixtureOfGPsClassifier(ClassifierMixin, BaseEstimator):
         self.n_components_ = reduced_to_samples(n_components, codes, self.classes_, warn=True)
         K, N = int(self.n_components_.sum()), len(X)
         require_memory(
-            process_bytes(K, N), f"The curvature of {K} components x {N} rows", ["fewer rows"]
+            8.0 * (K + WORKING_COPIES) * N**2,
+            f"The curvature of {K} components x {N} rows",
+            ["fewer rows"],
         )
         self.component_class_ = np.repeat(np.arange(len(self.classes_)), self.n_components_)
         self._X, self._free = X, np.ones(K, dtype=bool)

@@ -10,10 +10,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import (
     DiscriminativeGMMClassifier,
     KernelSDGMClassifier,
-    MixtureOfGPsClassifier,
     PACBayesBound,
     RVMClassifier,
     SDGMClassifier,

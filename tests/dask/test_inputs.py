@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
 from sdgm import SDGMClassifier  # noqa: E402
-from sdgm.scale import checkpoint as journal_module  # noqa: E402
-from sdgm.scale.checkpoint import Journal  # noqa: E402
+from sdgm.scale import checkpoint  # noqa: E402
+from sdgm.scale.checkpoint import Checkpoint  # noqa: E402
 from tests.small_scale import make_small_on_dask  # noqa: E402
 
 N = 1500
@@ -240,17 +240,17 @@ def test_a_killed_fit_resumes_with_other_chunks_to_the_same_model(
 ) -> None:
     path = tmp_path / "fit"
     expected = model().fit(ROWS, LABELS)
-    monkeypatch.setattr(journal_module, "WRITE_EVERY", 0.0)
-    write, left = Journal.write, 6
+    monkeypatch.setattr(checkpoint, "WRITE_EVERY", 0.0)
+    write, left = Checkpoint.write, 6
 
-    def write_and_die(self: Journal) -> None:
+    def write_and_die(self: Checkpoint) -> None:
         nonlocal left
         write(self)
         left -= 1
         if not left:
             raise Killed
 
-    monkeypatch.setattr(Journal, "write", write_and_die)
+    monkeypatch.setattr(Checkpoint, "write", write_and_die)
     n_kills = 0
     while True:
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -12,16 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import rel_entr
-from sdgm.estimators.automatic import (
-    FAITHFUL,
-    OWN_FREQUENCY,
-    Candidate,
-    choose,
-    is_faithful,
-    preference,
-    soft_sample,
-)
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_circles, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -34,9 +27,20 @@ from sdgm.core.inference.mode import EMGradient
 from sdgm.core.selection.reference import Reference, fit_reference
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
-from sdgm.estimators import automatic
-from sdgm.estimators import settings as open_settings
+from sdgm.estimators import choosing
+from sdgm.estimators.choosing import (
+    FAITHFUL,
+    OWN_FREQUENCY,
+    choose,
+    is_faithful,
+    preference,
+    soft_sample,
+)
+from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.plan import Plan, plan_of
+from sdgm.estimators.run import Run
 from sdgm.estimators.sample import Sample
+from sdgm.estimators.training import Candidate, Fit, Training
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 
 both_forms = pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
@@ -114,37 +118,60 @@ def test_preference_is_truth_then_size_or_closeness() -> None:
     assert sorted(reversed(best_first), key=preference) == best_first
 
 
-class Stub(BaseEstimator):
+class NoColumns:
+    """A basis that stores nothing."""
+
+    n_stored_numbers = 0
+
+
+@dataclass(frozen=True)
+class StubModel:
     """A model with a given divergence from equal probabilities, and a given number of weights."""
 
-    calls: ClassVar[list[tuple[Any, float]]] = []
-    _replicates: ClassVar[float] = 5.0
+    divergence: float
+    n_weights: int
+    basis: NoColumns = field(default_factory=NoColumns)
 
-    def __init__(self, divergence: float = 0.0, n_weights: int = 1) -> None:
-        self.divergence = divergence
-        self.n_weights = n_weights
-
-    def _fit_sample(self, sample: Sample, classes: Any, data: Any, context: Any) -> None:
-        self.calls.append((self.n_weights, float(sample.s.mean())))
-        self.stop_reason_ = "converged"
-        self.n_active_weights_ = self.n_weights
-
-    def predict_log_proba(self, X: FloatArray) -> FloatArray:
+    def log_proba(self, X: FloatArray) -> FloatArray:
         # (q, 1 - q) with divergence -ln(4 q (1 - q)) / 2 from (1/2, 1/2)
         q = 0.5 + 0.5 * np.sqrt(1.0 - np.exp(-2.0 * self.divergence))
         return np.log(np.tile([q, 1.0 - q], (len(X), 1)))
 
 
+@dataclass(frozen=True)
+class StubForm:
+    """A form that tries what it was told to."""
+
+    tried: list[list[dict[str, Any]]]
+    settings: OpenSettings | None = None
+
+    replicates: ClassVar[float] = 5.0
+
+    def with_settings(self, settings: OpenSettings) -> StubForm:
+        return replace(self, settings=settings)
+
+    def rounds(self, *_: Any) -> Iterator[list[dict[str, Any]]]:
+        return iter(self.tried)
+
+
+def stub_fit(plan: Plan, learned: Sample, classes: Any, run: Run) -> Fit:
+    given = plan.settings.given
+    training = Training([], 0.0, np.zeros(1), 0, True, "converged", "")
+    model: Any = StubModel(given["divergence"], given["n_weights"])
+    return Fit(model, training)
+
+
 def chosen(
     rounds: list[list[dict[str, Any]]], max_weights: int | None = None, within: Any = None
 ) -> tuple[Any, list[Candidate]]:
-    Stub.calls.clear()
     X, y = np.arange(6.0)[:, None], np.arange(6) % 2
     even = Reference([], 0.0, np.full((6, 2), 0.5))
-    model, tried, _ = choose(
-        Stub(), iter(rounds), X, y, np.ones(6), even, np.arange(2), max_weights, within
-    )
-    return model, tried
+    plan = replace(plan_of(SDGMClassifier(random_state=0)), form=StubForm(rounds))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choosing, "candidate_fit", stub_fit)
+        patch.setattr(choosing, "divergence_within", within)
+        fit, tried, _ = choose(plan, (X, y, np.ones(6)), np.arange(2), even, Run(), max_weights)
+    return fit.model, tried
 
 
 def stub(times_faithful: float, n_weights: int) -> dict[str, Any]:
@@ -174,9 +201,9 @@ def test_a_budget_that_the_choice_keeps_changes_nothing() -> None:
 def test_above_the_budget_the_closest_within_it_is_chosen() -> None:
     asked = []
 
-    def within(model: Stub, max_weights: int, soft: Any) -> float:
+    def within(fit: Fit, max_weights: int, recipe: Any, soft: Any) -> float:
         asked.append(max_weights)
-        return 1.0 / model.n_weights
+        return 1.0 / fit.model.n_weights
 
     model, tried = chosen([[stub(3.0, 7)], [stub(0.5, 16), stub(0.6, 18)]], 4, within)
     assert asked == [4, 4, 4]
@@ -194,7 +221,7 @@ def test_a_fit_is_close_to_its_reference(form: Any, name: str) -> None:
     rows, labels, s, reference = reference_of(X, y)
     model = fitted(form, name)
     assert_proper(model, X)
-    assert set(model.chosen_) == set(model._fixed_settings)
+    assert set(model.chosen_) == set(model.fixed_settings)
     assert model.candidates_[0].parameters == model.chosen_
     assert model.candidates_[0].n_weights == model.n_active_weights_
     n_inputs = np.size(getattr(model, "relevance_vectors_", []))
@@ -410,9 +437,9 @@ def test_without_a_reference_the_settings_are_the_fixed_ones(
 
     X, y = two_modes(51)
     if reason == "many rows":
-        monkeypatch.setattr(open_settings, "MAX_ROWS", 50)
+        monkeypatch.setattr(choosing, "MAX_ROWS", 50)
     else:
-        monkeypatch.setattr(open_settings, "fit_reference", trouble)
+        monkeypatch.setattr(choosing, "fit_reference", trouble)
     model = form(random_state=0).fit(X, y)
     assert model.chosen_ == {} and model.candidates_ == []
     fixed = form(3, random_state=0).fit(X, y)
@@ -451,7 +478,7 @@ def interrupt_after(
 def test_an_interrupt_between_candidates_ends_the_whole_fit(
     monkeypatch: pytest.MonkeyPatch, form: Any
 ) -> None:
-    calls = interrupt_after(monkeypatch, automatic, "judged", 1)
+    calls = interrupt_after(monkeypatch, choosing, "judged", 1)
     with pytest.raises(KeyboardInterrupt):
         form(random_state=0).fit(*PROBLEMS["moons"])
     assert len(calls) == 2

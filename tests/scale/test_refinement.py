@@ -17,8 +17,8 @@ from sdgm.core.model.features import monomials
 from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import State
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.scale import many_rows
-from sdgm.scale import sampling as large
+from sdgm.estimators.run import Run
+from sdgm.scale import many_rows, sampling
 from sdgm.scale.refinement import AllRows, ModelColumns
 from tests.reference.recipes import changed
 
@@ -58,7 +58,7 @@ def test_what_all_rows_want_comes_back_and_noise_does_not() -> None:
     X, y = problem()
     # the constant and x1 at about their mode
     state = all_rows(X, y).learn(
-        state_of([0, 1], [-0.5, 1.0]), changed(FAST, learn_alpha=False, max_iter=1)
+        state_of([0, 1], [-0.5, 1.0]), changed(FAST, learn_alpha=False, max_iter=1), Run()
     )
     larger = all_rows(X, y).with_columns_back(state.state, FAST)
     back = {int(h) for h in larger.column} - {0, 1}
@@ -101,7 +101,7 @@ def test_a_sample_loses_nothing_that_can_be_measured(monkeypatch: pytest.MonkeyP
         with monkeypatch.context() as patch:
             patch.setattr(many_rows, "LARGE_ROWS", 1000)
             patch.setattr(many_rows, "SAMPLE_ROWS", 150)
-            patch.setattr(large, "RARE_ROWS", 30)
+            patch.setattr(sampling, "RARE_ROWS", 30)
             sampled = loss()
             patch.setattr(many_rows, "ADMISSIONS", 0)
             losses.append((at_once, sampled, loss()))
@@ -119,7 +119,7 @@ def test_what_a_sample_could_not_see_at_all_comes_back(
     y = rng.random(20_000) < 1.0 / (1.0 + np.exp(-0.15 * X[:, 0]))
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 200)
-    monkeypatch.setattr(large, "RARE_ROWS", 30)
+    monkeypatch.setattr(sampling, "RARE_ROWS", 30)
     with monkeypatch.context() as patch:
         patch.setattr(many_rows, "ADMISSIONS", 0)
         patch.setattr(many_rows, "LAST_ADMISSIONS", 0)

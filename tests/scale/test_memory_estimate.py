@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm import (
     DiscriminativeGMMClassifier,
     KernelSDGMClassifier,
-    MixtureOfGPsClassifier,
     RVMClassifier,
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,
@@ -163,7 +163,7 @@ def test_features_of_partly_labelled_rows_are_refused_before_anything_is_learned
 def test_settings_beyond_the_memory_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     # noise, which no simple model says, so that all are tried
     X, y = np.random.default_rng(0).normal(size=(60, 60)), np.arange(60) % 2
-    monkeypatch.setattr("sdgm.estimators.automatic.FAITHFUL", 0.0)
+    monkeypatch.setattr("sdgm.estimators.choosing.FAITHFUL", 0.0)
     with own_warnings_allowed():
         model = SDGMClassifier(random_state=0).fit(X, y)
         assert "full" in {each.parameters["covariance_type"] for each in model.candidates_}

@@ -12,18 +12,18 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sdgm import (
-    DiscriminativeGMMClassifier,
-    KernelSDGMClassifier,
-    MixtureOfGPsClassifier,
-    RVMClassifier,
-    SDGMClassifier,
-)
-from sdgm.core.mixtures.gaussian_processes import (
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
+from reproduction.gaussian_processes.latent import (
     Latent,
     latent_curvature,
     latent_mode,
     latent_posterior,
+)
+from sdgm import (
+    DiscriminativeGMMClassifier,
+    KernelSDGMClassifier,
+    RVMClassifier,
+    SDGMClassifier,
 )
 from sdgm.datasets import make_ripley
 from tests.estimators.problems import own_warnings_allowed

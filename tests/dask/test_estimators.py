@@ -28,8 +28,8 @@ from dask.sizeof import sizeof  # noqa: E402
 from distributed import Client, futures_of, wait  # noqa: E402
 
 import sdgm.dask as sdgm_dask  # noqa: E402
-from sdgm.dask import rows as _dask_rows  # noqa: E402
-from sdgm.dask import totals as _dask_totals  # noqa: E402
+from sdgm.dask import rows as dask_rows  # noqa: E402
+from sdgm.dask import totals as dask_totals  # noqa: E402
 
 N = 1500
 
@@ -199,9 +199,9 @@ def test_bundles_change_no_bracket_of_a_sum(bundled: int) -> None:
     for n_groups in range(1, 70):
         groups = [Term(chr(0x4E00 + i)) for i in range(n_groups)]
         totals = [tree_sum(groups[i : i + bundled]) for i in range(0, n_groups, bundled)]
-        while len(totals) > _dask_totals.ADDED:
-            starts = range(0, len(totals), _dask_totals.ADDED)
-            totals = [_dask_totals.sum_of_some(*totals[i : i + _dask_totals.ADDED]) for i in starts]
+        while len(totals) > dask_totals.ADDED:
+            starts = range(0, len(totals), dask_totals.ADDED)
+            totals = [dask_totals.sum_of_some(*totals[i : i + dask_totals.ADDED]) for i in starts]
         assert tree_sum(totals) == tree_sum(groups)
 
 
@@ -211,7 +211,7 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
     arrays = da.from_array(X, chunks=300), da.from_array(y, chunks=500)
     models = []
     for bundled in (1, 2, 4):
-        monkeypatch.setattr(_dask_rows, "bundled_groups", lambda *_, bundled=bundled: bundled)
+        monkeypatch.setattr(dask_rows, "bundled_groups", lambda *_, bundled=bundled: bundled)
         models.append(sdgm_dask.SDGMClassifier(2, random_state=0).fit(*arrays))
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
@@ -220,26 +220,26 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("small_scale")
 def test_every_thread_gets_as_many_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(4000)
-    monkeypatch.setattr(_dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
+    monkeypatch.setattr(dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
     with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as two:
         # all of it is on one worker
         worker = next(iter(two.nthreads()))
         arrays = [da.from_array(part, chunks=300) for part in (X, y)]
         arrays = two.persist(arrays, workers=[worker])
-        rows = _dask_rows.rows_on_workers(*arrays, None, np.arange(3), None)
+        rows = dask_rows.rows_on_workers(*arrays, None, np.arange(3), None)
         wait(rows.bundles)
         kept = two.who_has(futures_of(rows.bundles))
     assert sorted(Counter(workers[0] for workers in kept.values()).values()) == [4, 4]
 
 
 def test_only_workers_that_hand_memory_back_are_told_not_to(monkeypatch) -> None:
-    _dask_totals.keep_freed_memory.cache_clear()
+    dask_totals.keep_freed_memory.cache_clear()
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    assert not _dask_totals.keep_freed_memory()
-    _dask_totals.keep_freed_memory.cache_clear()
+    assert not dask_totals.keep_freed_memory()
+    dask_totals.keep_freed_memory.cache_clear()
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
-    assert _dask_totals.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
-    _dask_totals.keep_freed_memory.cache_clear()
+    assert dask_totals.keep_freed_memory() == hasattr(ctypes.CDLL(None), "mallopt")
+    dask_totals.keep_freed_memory.cache_clear()
 
 
 def test_workers_know_how_large_rows_are() -> None:

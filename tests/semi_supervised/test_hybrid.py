@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
-from sdgm.core.mixtures.clusters import Shape
+from sdgm.core.mixtures.clusters import SHAPES
+from sdgm.core.model.features import CovarianceType
 from sdgm.semi_supervised.hybrid import fitted_hybrid, hybrid_models, left_out_loss, tempered
 
-every_shape = pytest.mark.parametrize("shape", list(Shape))
+every_shape = pytest.mark.parametrize("shape", SHAPES)
 
 
 def clouds(
@@ -25,7 +26,7 @@ def clouds(
 
 
 @every_shape
-def test_unlabelled_rows_say_where_the_classes_are(shape: Shape) -> None:
+def test_unlabelled_rows_say_where_the_classes_are(shape: CovarianceType) -> None:
     X, y, s, labelled = clouds(4)
     P_c = fitted_hybrid(X, y, s, labelled, 1, shape).P_c
     assert np.mean(P_c.argmax(axis=1) != y) < 0.05
@@ -34,7 +35,7 @@ def test_unlabelled_rows_say_where_the_classes_are(shape: Shape) -> None:
 
 def test_with_all_labels_and_one_covariance_it_is_linear_discriminant_analysis() -> None:
     X, y, s, _ = clouds(0, distance=1.0)
-    fit = fitted_hybrid(X, y, s, np.ones(len(y), dtype=bool), 1, Shape.TIED)
+    fit = fitted_hybrid(X, y, s, np.ones(len(y), dtype=bool), 1, CovarianceType.TIED)
     expected = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(fit.P_c, expected, atol=0.01)
 
@@ -55,27 +56,27 @@ def test_two_components_are_chosen_where_classes_have_two_modes() -> None:
     X, y = 4.0 * corner + 0.5 * rng.normal(size=(400, 2)), corner.sum(axis=1) % 2
     labelled = np.arange(400) < 40
     models = {model.shape: model for model in hybrid_models(X, y, np.ones(400), labelled)}
-    assert models[Shape.FULL].n_components == 2
-    assert np.mean(models[Shape.FULL].P_c.argmax(axis=1) != y) < 0.02
-    assert models[Shape.FULL].loss < 40 * 0.2
+    assert models[CovarianceType.FULL].n_components == 2
+    assert np.mean(models[CovarianceType.FULL].P_c.argmax(axis=1) != y) < 0.02
+    assert models[CovarianceType.FULL].loss < 40 * 0.2
 
 
 def test_the_loss_is_small_where_clusters_are_classes_and_large_where_not() -> None:
     X, y, s, labelled = clouds(40, distance=5.0)
     across = (X[:, 0] - X[:, 1] > 0).astype(int)
-    good = left_out_loss(X, y, s, labelled, 1, Shape.TIED)
-    bad = left_out_loss(X, across, s, labelled, 1, Shape.TIED)
+    good = left_out_loss(X, y, s, labelled, 1, CovarianceType.TIED)
+    bad = left_out_loss(X, across, s, labelled, 1, CovarianceType.TIED)
     assert good < 40 * 0.1 < bad
 
 
 def test_a_class_with_one_label_cannot_be_judged() -> None:
     X, y, s, labelled = clouds(3)
     assert hybrid_models(X, y, s, labelled) == []
-    assert len(hybrid_models(X, y, s, np.arange(len(y)) < 4)) == len(Shape)
+    assert len(hybrid_models(X, y, s, np.arange(len(y)) < 4)) == len(SHAPES)
 
 
 @every_shape
-def test_weights_are_repetition(shape: Shape) -> None:
+def test_weights_are_repetition(shape: CovarianceType) -> None:
     X, y, _, labelled = clouds(12, N=60)
     n = np.random.default_rng(0).integers(1, 4, size=60)
     weighted = fitted_hybrid(X, y, n.astype(float), labelled, 1, shape)
