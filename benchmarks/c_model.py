@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.child import ROOT
 from benchmarks.machine import cpu_model
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.inference.presets import Preset
+from sdgm.core.inference.preset import Preset
 from sdgm.demo import paper_model, ripley
 from sdgm.export.c import CSource, to_c
 

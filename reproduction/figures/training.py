@@ -9,6 +9,7 @@ most of them for the film.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -20,11 +21,10 @@ import numpy as np
 from reproduction.figures.files import save_picture
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.model.kernels import Kernel, make_kernel
-from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.model.state import Record, State
 from sdgm.demo import paper_model, ripley
 from sdgm.plotting import CLASS_COLORS, COMPONENT_DASHES, FRAME_COLOR, BoundaryDisplay
+from sdgm.report.states import candidate_basis, state_model
 
 # after sdgm.plotting, which says which extra is missing
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # isort: skip
@@ -43,55 +43,6 @@ ALMOST_WHITE = 248
 # milliseconds that a frame of the film is shown, the first and the last one
 FRAME_TIME, FIRST_TIME, LAST_TIME = 140, 900, 3500
 MARK_COLOR = "0.8"
-
-
-@dataclass(frozen=True)
-class StateClassifier:
-    """The classifier that a recorded state of the dual form stands for.
-
-    It has what `sdgm.plotting.BoundaryDisplay` asks of a fitted classifier.
-
-    Attributes
-    ----------
-    state : State
-        In the user's units, as in ``history_``.
-    candidates : (N, D) array
-        Rows of the kernel columns: column h of the state is ``k(., candidates[h - 1])``, column 0
-        the constant.
-    kernel : Kernel
-    classes_ : (C,) array
-    """
-
-    state: State
-    candidates: FloatArray
-    kernel: Kernel
-    classes_: np.ndarray[Any, Any]
-
-    @property
-    def component_class_(self) -> IntArray:
-        return self.state.component_class
-
-    @property
-    def relevance_vectors_(self) -> FloatArray:
-        columns = np.unique(self.state.column)
-        return self.candidates[columns[columns > 0] - 1]
-
-    def predict_component_proba(self, X: FloatArray) -> FloatArray:
-        """Component posterior P(c, m | x) (Eq. 1): (N, K)."""
-        return np.exp(self._component_log_posterior(X))
-
-    def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Class posterior P(c | x) (Eq. 1): (N, C)."""
-        log_P_cm = self._component_log_posterior(X)
-        return np.exp(class_log_posterior(log_P_cm, self.component_class_, len(self.classes_)))
-
-    def _component_log_posterior(self, X: FloatArray) -> FloatArray:
-        state = self.state
-        w = np.zeros((state.n_components, 1 + len(self.candidates)))
-        w[state.component, state.column] = state.w
-        used = np.flatnonzero(w[:, 1:].any(axis=0))  # few, most of the time
-        scores = self.kernel.gram(X, self.candidates[used]) @ w[:, 1 + used].T  # (N, K)
-        return component_log_posterior(scores + w[:, 0] + np.log(state.pi))
 
 
 @dataclass(frozen=True)
@@ -120,13 +71,16 @@ class Training:
         """After each iteration."""
         return [record.state for record in self.records if record.state is not None]
 
-    def classifier(self, iteration: int) -> StateClassifier:
+    @cached_property
+    def candidates(self) -> Any:
+        """The columns that states count."""
+        return candidate_basis(self.model, self.X, self.y)
+
+    def classifier(self, iteration: int) -> KernelSDGMClassifier:
         """The classifier after an iteration, counted from one."""
-        model, state = self.model, self.states[iteration - 1]
-        kernel = make_kernel(
-            model.kernel, gamma=model.gamma_, degree=model.degree, coef0=model.coef0
-        )
-        return StateClassifier(state, self.X, kernel, model.classes_)
+        classifier = copy(self.model)
+        classifier.model_ = state_model(self.states[iteration - 1], self.candidates, self.model)
+        return classifier
 
     @cached_property
     def components(self) -> IntArray:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from sdgm.atomic import checked_path
-from sdgm.core.inference.presets import Preset
+from sdgm.core.inference.preset import Preset
 from sdgm.datasets import Dataset, MissingDataError, load_ripley, make_ripley
 from sdgm.datasets.ripley import bayes_posterior
 from sdgm.estimators.dual import KernelSDGMClassifier

@@ -14,7 +14,7 @@ from sdgm import (
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,
 )
-from sdgm.portable import portable
+from sdgm.export.model import exportable
 from sdgm.tables.inputs import Category, Number, feature_names
 from sdgm.tables.model import TableModel
 
@@ -134,4 +134,4 @@ def encoded(inputs: Any, columns: dict[str, np.ndarray]) -> np.ndarray:
 
 def probabilities(model: Any, columns: dict[str, np.ndarray]) -> np.ndarray:
     """What a model of a table says of columns, computed in numpy."""
-    return np.exp(portable(model).log_proba(encoded(model.inputs, columns)))
+    return np.exp(exportable(model).model.log_proba(encoded(model.inputs, columns)))

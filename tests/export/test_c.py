@@ -17,7 +17,7 @@ from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.model.scaler import Scaler
 from sdgm.core.model.state import State
 from sdgm.export.c import CSource, to_c
-from sdgm.portable import PortableModel, portable
+from sdgm.export.model import ExportModel, exportable
 from sdgm.tables.inputs import Category, Number
 
 N_ROWS = 2000
@@ -44,7 +44,7 @@ HOSTILE = (
 class Case:
     """A model, and rows as its C functions take them."""
 
-    model: PortableModel
+    model: ExportModel
     rows: np.ndarray
     extreme: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))
 
@@ -86,13 +86,13 @@ def made(basis, n_components, D, seed, *, inputs=None, classes=None, density=0.6
     )
     labels = np.arange(C) if classes is None else np.array(classes, dtype=object)
     fitted_model = FittedModel(labels, Scaler(center, inverse_scale, 3.5e30), basis, state)
-    return PortableModel(inputs, fitted_model)
+    return ExportModel(inputs, fitted_model)
 
 
 def rescaled(model, **changes):
     """The model with other numbers in its scaler."""
     scaler = replace(model.model.scaler, **changes)
-    return PortableModel(model.inputs, replace(model.model, scaler=scaler))
+    return ExportModel(model.inputs, replace(model.model, scaler=scaler))
 
 
 def quadratic(D, n_components, seed, covariance_type="full", **settings):
@@ -110,7 +110,7 @@ def nothing_left():
     model = quadratic(3, (1, 1, 1), 9)
     state = model.model.state
     state = replace(state, w=np.where(state.column == 0, state.w, 0.0))
-    return PortableModel(model.inputs, replace(model.model, state=state))
+    return ExportModel(model.inputs, replace(model.model, state=state))
 
 
 TABLE = (
@@ -199,7 +199,7 @@ def extreme_rows(model, rng):
 
 
 def probabilities(model, rows):
-    return np.exp(model.log_proba(encoded(model, rows)))
+    return np.exp(model.model.log_proba(encoded(model, rows)))
 
 
 def make_cases():
@@ -207,7 +207,7 @@ def make_cases():
     models = {name: make() for name, make in MADE.items()}
     vectors = models["constant kernel"].basis
     vectors.vectors[:] = 0.0
-    models |= {name: portable(model) for name, model in fitted().items()}
+    models |= {name: exportable(model) for name, model in fitted().items()}
     return {
         name: Case(model, in_units(model, rng, N_ROWS), extreme_rows(model, rng))
         for name, model in models.items()

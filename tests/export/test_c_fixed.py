@@ -80,7 +80,7 @@ def written(folder, sources):
 def within_range(case):
     """Rows whose standardised inputs are within the range of fixed point."""
     plan = make_plan(case.model, Precision.FIXED)
-    z = case.model.standardized(encoded(case.model, case.rows))[:, plan.used]
+    z = case.model.model.scaler.standardized(encoded(case.model, case.rows))[:, plan.used]
     return case.rows[(np.abs(z) <= fixed_point(plan).range).all(axis=1)]
 
 

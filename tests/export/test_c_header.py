@@ -13,7 +13,7 @@ from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c import to_c
 from sdgm.export.c_text import characters, checked_name, comment, identifiers, literal
-from sdgm.portable import portable
+from sdgm.export.model import exportable
 from sdgm.tables.inputs import Number
 from sdgm.tables.model import TableModel
 from tests.export.test_c import (
@@ -108,7 +108,7 @@ def test_missing_values_and_unknown_levels_are_encoded_as_in_python(refusals, ro
         column.encoded(np.array([int(v) if hasattr(column, "levels") else v]))
         for column, v in zip(model.inputs, codes, strict=True)
     ]
-    expected = np.exp(model.log_proba(np.hstack(parts)))[0]
+    expected = np.exp(model.model.log_proba(np.hstack(parts)))[0]
     c, again, *P = refusals(*row)
     np.testing.assert_allclose(P, expected, rtol=0.0, atol=1e-12)
     assert c == again == expected.argmax()
@@ -305,9 +305,9 @@ def test_models_without_inputs_to_compute_with_are_refused():
 def test_the_header_of_a_fitted_model_is_that_of_its_plain_numbers():
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, X[:, 0] > 0)
-    assert to_c(model) == to_c(portable(model))
+    assert to_c(model) == to_c(exportable(model))
     assert '"False"' in to_c(model).text
-    assert isinstance(portable(model).basis.kernel, RBFKernel)
+    assert isinstance(exportable(model).basis.kernel, RBFKernel)
 
 
 def test_a_file_is_written_completely_or_not_at_all(tmp_path, monkeypatch):

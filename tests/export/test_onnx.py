@@ -247,7 +247,7 @@ def test_columns_of_a_table_are_encoded_in_the_model(form: str) -> None:
     label, P = session(to_onnx(model)).run(None, feed(columns))
     expected = probabilities(model, columns)
     np.testing.assert_allclose(P, expected, rtol=0, atol=1e-10)
-    assert label.tolist() == model.classes[expected.argmax(axis=1)].tolist()
+    assert label.tolist() == model.classes_[expected.argmax(axis=1)].tolist()
 
 
 @pytest.mark.parametrize("form", ["primal", "dual"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.portable import portable
+from sdgm.export.model import exportable
 from sdgm.report import report_html
 from tests.report.models import hostile_table, ripley_model, wine_model
 
@@ -133,7 +133,7 @@ def test_a_row_that_is_tried_has_the_probabilities_of_python(opened, ripley, nam
     page = opened(report_html(model))
     for row in np.vstack([rows["X_test"][:4], [[1e300, -1e300], [0.1, 1e-320]]]):
         set_fields(page, row)
-        P = np.exp(portable(model).log_proba(row[None]))[0]
+        P = np.exp(exportable(model).model.log_proba(row[None]))[0]
         np.testing.assert_allclose(answers(page), P, rtol=0, atol=1e-12)
 
 
@@ -143,7 +143,7 @@ def test_many_inputs_and_classes_have_the_probabilities_of_python(opened):
     page.click("#try details summary")
     for row in rows["X"].to_numpy()[::60]:
         set_fields(page, row)
-        P = np.exp(portable(model).log_proba(row[None]))[0]
+        P = np.exp(exportable(model).model.log_proba(row[None]))[0]
         np.testing.assert_allclose(answers(page), P, rtol=0, atol=1e-12)
 
 
@@ -151,14 +151,14 @@ def test_many_inputs_and_classes_have_the_probabilities_of_python(opened):
 def test_hostile_tables_are_shown_and_categories_and_missing_values_are_computed(opened, dual):
     model, _ = hostile_table(dual=dual)
     page = opened(report_html(model))
-    plain = portable(model)
+    plain = exportable(model)
 
     def expected(age, dose, code):
         parts = [
             each.encoded(np.array([value]))
             for each, value in zip(model.inputs, (age, dose, code), strict=True)
         ]
-        return np.exp(plain.log_proba(np.hstack(parts)))[0]
+        return np.exp(plain.model.log_proba(np.hstack(parts)))[0]
 
     page.fill("#try-0", "31.5")
     page.fill("#try-1", "-1.25")

@@ -115,10 +115,10 @@ def pac_bayes_bound(
 ) -> PACBayesBound:
     """A bound on the error on new rows that holds with probability ``1 - delta``.
 
-    It is assumed that rows are independent draws of one distribution, and no more. The classifiers
-    that it is about are drawn from ``N(w, covariance_)``, scaled by a factor; the prior mixes all
-    models that could have come out. The relevance vectors of the dual form are training
-    rows: errors are measured on the others, and the choice is paid for.
+    Rows are assumed to be independent draws of one distribution, and no more. The classifiers are
+    drawn from ``N(w, covariance_)``, scaled by a factor; the prior mixes all models that could have
+    been learned. The relevance vectors of the dual form are training rows: errors are measured on
+    the others, and the choice is paid for.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def pac_bayes_bound(
     loss : {"error", "probability"}, default="error"
         How a drawn classifier answers: with its most probable class, or with a class drawn from its
         probabilities. The vote of the latter is the classifier of ``predictive="averaged"``. The
-        vote of the former is that of ``predictive="map"`` with two classes of one component each.
+        vote of the former is ``predictive="map"`` with two classes of one component each.
     scaling : {"given", "paid"}, default="given"
         Whether the standardisation of the inputs (and ``gamma="scale"``) is taken as known before
         the rows were seen, or rounded to a grid and paid for, some ten nats per input.
@@ -260,7 +260,7 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
 
 
 def check_rows(model: Any, X: FloatArray) -> None:
-    """Refuse rows that are not those of the fit, as far as that can be seen."""
+    """Refuse rows whose relevance vectors are not where they were in the fit."""
     rows, vectors = model.relevance_, model.relevance_vectors_
     if vectors is None:
         is_same = len(X) == X.shape[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,23 +29,15 @@ class Loss(StrEnum):
 class Posterior:
     """Q over the weights: a Gaussian, and what its scores at rows need.
 
-    Attributes
-    ----------
-    mean, covariance : (m,) and (m, m) arrays
-        Constants relative to one component last; log mixture weights are part of them.
-    component, column : (m,) integer arrays
-        Where each weight is; column 0 is the constant.
-    n_components : int
-    groups : list of slice
-        Weights, and constants, that share a prior variance.
+    Constants, relative to one component, come last; log mixture weights are part of them.
     """
 
-    mean: FloatArray
-    covariance: FloatArray
-    component: IntArray
-    column: IntArray
+    mean: FloatArray  # (m,)
+    covariance: FloatArray  # (m, m)
+    component: IntArray  # of each weight: (m,)
+    column: IntArray  # of each weight, 0 for the constant: (m,)
     n_components: int
-    groups: list[slice]
+    groups: list[slice]  # weights, and constants, that share a prior variance
 
     def scores(self, Phi: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (n, K) and root of the covariance (n, K, K) of the scores at rows Phi (n, T + 1)."""
@@ -80,7 +71,7 @@ def weight_posterior(model: FittedModel, Phi: FloatArray) -> Posterior:
     V = np.diag(np.where(component == reference, 0.0, 1.0 / curvature[component]))
     where = np.flatnonzero(active[wanted])
     V[np.ix_(where, where)] = model.require_covariance()
-    # constants less that of the reference, which leaves; weights first
+    # constants less the reference's, which leaves; weights first
     is_constant = column == 0
     shift = np.eye(len(column))
     own = np.flatnonzero(is_constant & (component == reference))
@@ -140,7 +131,9 @@ def mean_losses(
 ) -> tuple[float, float]:
     """Mean loss, and mean product of two independent ones, over pairs of draws per row."""
     single, product = 0.0, 0.0
-    for size in blocks(n_pairs, max(BLOCK_LOGITS // (2 * mean.size), 1)):
+    block = max(BLOCK_LOGITS // (2 * mean.size), 1)
+    for first in range(0, n_pairs, block):
+        size = min(block, n_pairs - first)
         z = rng.standard_normal((2 * size, *mean.shape))
         offsets = np.matmul(root, z.transpose(1, 2, 0))  # (n, K, S)
         losses = answers.losses(mean + offsets.transpose(2, 0, 1))
@@ -148,9 +141,3 @@ def mean_losses(
         product += float((losses[:size] * losses[size:]).sum())
     n = len(mean)
     return min(single / (2 * n_pairs * n), 1.0), min(product / (n_pairs * n), 1.0)
-
-
-def blocks(total: int, size: int) -> Iterator[int]:
-    """Sizes that add up to a total."""
-    for first in range(0, total, size):
-        yield min(size, total - first)

@@ -40,13 +40,6 @@ def bernoulli_kl(q: float, p: float) -> float:
 def kl_upper_inverse(q: float, c: float) -> float:
     """The largest p with kl(q || p) <= c.
 
-    Parameters
-    ----------
-    q : float
-        Between zero and one.
-    c : float
-        Not negative.
-
     Examples
     --------
     >>> round(kl_upper_inverse(0.1, 0.0367), 3)
@@ -113,11 +106,6 @@ def monte_carlo_upper(mean: float, n_draws: int, delta: float) -> float:
 def gaussian_kl(mean: FloatArray, covariance: FloatArray, prior_variance: FloatArray) -> float:
     """``KL(N(mean, covariance) || N(0, diag(prior_variance)))`` in nats.
 
-    Parameters
-    ----------
-    mean, prior_variance : (m,) arrays
-    covariance : (m, m) array
-
     Examples
     --------
     >>> round(gaussian_kl(np.array([1.0]), np.array([[0.25]]), np.array([1.0])), 4)
@@ -130,19 +118,9 @@ def gaussian_kl(mean: FloatArray, covariance: FloatArray, prior_variance: FloatA
 
 
 def weights_kl(mean: FloatArray, covariance: FloatArray, groups: list[slice]) -> float:
-    """KL from a Gaussian to the prior variance that suits each group, its choice not included.
+    """KL from a Gaussian to the best of `PRIOR_VARIANCES` for each group of weights, in nats.
 
-    Parameters
-    ----------
-    mean : (m,) array
-    covariance : (m, m) array
-    groups : list of slice
-        Weights that share a prior variance from `PRIOR_VARIANCES`.
-
-    Returns
-    -------
-    kl : float
-        Nats; `prior_choice_cost` is to be added.
+    `prior_choice_cost` is not included.
     """
     variance = np.empty(len(mean))
     for group in groups:
@@ -191,7 +169,7 @@ def subset_cost(n: int, k: int) -> float:
 
 
 def components_cost(n_components: list[int], most: list[int]) -> float:
-    """Nats for the components left in each class, of at most so many: their sum, then by class.
+    """Nats for the components left in each class, given the most: their sum, then by class.
 
     Examples
     --------
@@ -209,7 +187,7 @@ def rounded_scaling(
     """Centers and inverse scales on a grid that was there before the rows, and nats per input.
 
     Scales are powers of 2^(1/4), centers multiples of an eighth of the scale, both counted from
-    one and zero in the user's units. The classifier is that with the rounded values.
+    one and zero in the user's units. The bound is for the classifier with the rounded values.
     """
     octave = np.rint(SCALE_STEPS * np.log2(inverse_scale))
     rounded = 2.0 ** (octave / SCALE_STEPS)
@@ -226,7 +204,7 @@ def vote_bound(gibbs: float, joint: float) -> float:
 
     The vote errs only where at least half of Q errs, that is where M = 1 - 2 Q(error) is at most
     zero. Markov's inequality gives 2 gibbs, Cantelli's 1 - E[M]^2 / E[M^2] (the C-bound), with its
-    worst case over all mean errors up to ``gibbs``. That of the second moment alone is 4 joint.
+    worst case over all mean errors up to ``gibbs``. The second moment alone gives 4 joint.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sdgm.cli.console import arrow, console, friendly_errors
-from sdgm.core.inference.presets import Preset
+from sdgm.core.inference.preset import Preset
 
 if TYPE_CHECKING:
     from sdgm.datasets import Dataset

@@ -16,7 +16,7 @@ from sdgm.core.data.rows import block_size
 CG_PRODUCTS = 40
 # multiplications up to which the whole Newton matrix takes little time, whatever else is possible
 LITTLE_WORK = 2e10
-# posteriors that conjugate gradients keep from one product to the next, up to so many numbers
+# most posteriors that conjugate gradients keep from one product to the next
 KEPT_NUMBERS = 1 << 24
 # coordinates up to which the observed information is formed although there are fewer rows than
 # coordinates, and made positive definite where it is not: eigenvectors take longer beyond
@@ -30,13 +30,13 @@ MAX_OBSERVED = 1000
 DENSE_COPIES, DENSE_COPIES_BEFORE = 5, 3
 # the same for the missing information, and its difference from the curvature
 MISSING_COPIES = 3
-# fewer rows than coordinates: two points, and that of the pass before
+# fewer rows than coordinates: two points, and the one of the pass before
 ROW_SPACE_POINTS, ROW_SPACE_POINTS_BEFORE = 2.5, 0.5
 # diagonal blocks: where the climb began and where it ends, a sum and a part of it
 BLOCK_COPIES = 6
 # more for every other thread that adds up
 THREAD_COPIES = 3
-# rows at work: whitened columns, and their products with two kinds of posteriors
+# working rows: whitened columns, and their products with two kinds of posteriors
 ROW_COPIES = 3
 
 

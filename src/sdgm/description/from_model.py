@@ -23,8 +23,8 @@ from sdgm.description.values import (
 )
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import standardized_form
+from sdgm.export.model import classifier_and_inputs
 from sdgm.json_values import json_value
-from sdgm.portable import classifier_and_inputs
 from sdgm.tables.inputs import Category, Input, feature_names
 
 # how much wider a Gaussian can be in one input than with all others known, before only rounding

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sdgm.core.inference.presets import PRESETS, Preset
+from sdgm.core.inference.preset import Preset
+from sdgm.core.inference.presets import PRESETS
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.variations import (
     for_sample,

@@ -67,9 +67,10 @@ class PredictionMixin:
         P_c : array of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
+        check_is_fitted(self)
         if choice("predictive", self.predictive, Predictive) is Predictive.AVERAGED:
             return self._averaged(X)[0]
-        return np.exp(self._class_log_proba(X))
+        return np.exp(np.concatenate([self.model_.log_proba(rows) for rows in self._checked(X)]))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`, computed without it where that keeps small values apart.
@@ -131,10 +132,6 @@ class PredictionMixin:
         moments = [self.model_.averaged_proba(rows, draws) for rows in self._checked(X)]
         mean, std = (np.concatenate(parts) for parts in zip(*moments, strict=True))
         return mean, std
-
-    def _class_log_proba(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        return np.concatenate([self.model_.log_proba(rows) for rows in self._checked(X)])
 
     def _checked(self, X: Any) -> Iterator[FloatArray]:
         """The rows once they were checked, in parts where a table is read so."""

@@ -21,7 +21,7 @@ from sdgm.export.c_plan import Plan, Precision, make_plan
 from sdgm.export.c_real import real_arithmetic
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
-from sdgm.portable import PortableModel, portable
+from sdgm.export.model import ExportModel, exportable
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def to_c(
 
     Parameters
     ----------
-    model : fitted classifier, TableModel or PortableModel
-        As in `sdgm.portable.portable`.
+    model : fitted classifier, TableModel or ExportModel
+        As in `sdgm.export.model.exportable`.
     precision : {"double", "float", "fixed"}, default="double"
         Type of all numbers. With float, inputs far outside of the training rows are moved in
         earlier, so that no score overflows; the header says where. With fixed, inputs and
@@ -110,7 +110,7 @@ def to_c(
     (True, True)
     """
     checked_name(name)
-    numbers = model if isinstance(model, PortableModel) else portable(model)
+    numbers = model if isinstance(model, ExportModel) else exportable(model)
     plan = make_plan(numbers, choice("precision", precision, Precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:

@@ -14,7 +14,7 @@ from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.model.scaler import FAR_AWAY
-from sdgm.portable import PortableModel
+from sdgm.export.model import ExportModel
 from sdgm.tables.inputs import Input, Number
 
 # scores stay this far below the largest number, so that differences of two are numbers too
@@ -79,7 +79,7 @@ class Plan:
 
 
 def make_plan(
-    model: PortableModel, precision: Precision, rows: Mapping[int, int] | None = None
+    model: ExportModel, precision: Precision, rows: Mapping[int, int] | None = None
 ) -> Plan:
     """Leave out what does not matter, and round the rest, if it fits into the type.
 

@@ -13,8 +13,8 @@ from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.description import Description, ModeDescription, describe
 from sdgm.environment import versions
+from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
 from sdgm.json_values import json_value
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input
 
 CARD_FORMAT = 1
@@ -72,7 +72,7 @@ def to_json(model: Any, path: str | PathLike[str] | None = None) -> str:
 
 
 def _card(model: Any) -> dict[str, Any]:
-    plain, description = portable(model), describe(model)
+    plain, description = exportable(model), describe(model)
     classifier, _ = classifier_and_inputs(model)
     is_dual = isinstance(plain.basis, KernelBasis)
     formula = FORMULA + (FORMULA_OF_KERNELS if is_dual else FORMULA_OF_TERMS) + FORMULA_OF_CLASSES
@@ -119,7 +119,7 @@ def input_entry(each: Input) -> dict[str, Any]:
     return {"name": each.name, **rest, "features": list(each.features)}
 
 
-def _columns(classifier: Any, plain: PortableModel, description: Description) -> dict[str, Any]:
+def _columns(classifier: Any, plain: ExportModel, description: Description) -> dict[str, Any]:
     """The terms, or the kernel and its relevance vectors."""
     basis = plain.basis
     if isinstance(basis, Monomials):

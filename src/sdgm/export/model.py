@@ -16,6 +16,7 @@ from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import CallableKernel
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import Predictive
+from sdgm.estimators.prediction import attribute_of
 from sdgm.tables.inputs import Input, Number, feature_names
 
 
@@ -25,6 +26,15 @@ class ExportModel:
 
     inputs: tuple[Input, ...]  # columns of the user's table, and how they become features
     model: FittedModel  # on a basis of monomials or named kernels
+
+    classes = attribute_of("model.classes")
+    center = attribute_of("model.scaler.center")
+    inverse_scale = attribute_of("model.scaler.inverse_scale")
+    reach = attribute_of("model.scaler.reach")
+    basis = attribute_of("model.basis")
+    coef = attribute_of("model.coef")
+    offset = attribute_of("model.offset")
+    component_class = attribute_of("model.component_class")
 
     @property
     def feature_names(self) -> tuple[str, ...]:

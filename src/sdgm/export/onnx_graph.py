@@ -17,7 +17,7 @@ from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.core.model.scaler import FAR_AWAY
-from sdgm.portable import PortableModel
+from sdgm.export.model import ExportModel
 
 OLDEST_OPSET = 13
 # the largest number that should occur in single precision, which ends at 3.4e38
@@ -53,7 +53,7 @@ class Graph(ABC):
 class Writer:
     """Operators of one model, in one precision."""
 
-    def __init__(self, graph: Graph, model: PortableModel, dtype: DType) -> None:
+    def __init__(self, graph: Graph, model: ExportModel, dtype: DType) -> None:
         self.graph, self.model, self.dtype = graph, model, dtype
         self.reach = reach(model, dtype)
 
@@ -226,7 +226,7 @@ def _order(basis: Monomials | KernelBasis) -> Any:
     return np.concatenate(_kinds(basis)) if isinstance(basis, Monomials) else slice(None)
 
 
-def reach(model: PortableModel, dtype: DType) -> float:
+def reach(model: ExportModel, dtype: DType) -> float:
     """Furthest standardised input that is taken as it is.
 
     As in Python in double precision; in single precision no further than where nothing overflows.
@@ -235,8 +235,8 @@ def reach(model: PortableModel, dtype: DType) -> float:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sdgm import SDGMClassifier
-    >>> from sdgm.portable import portable
-    >>> model = portable(SDGMClassifier(n_components=1).fit(*load_iris(return_X_y=True)))
+    >>> from sdgm.export.model import exportable
+    >>> model = exportable(SDGMClassifier(n_components=1).fit(*load_iris(return_X_y=True)))
     >>> reach(model, np.float64) > 1e30, 1e15 < reach(model, np.float32) < 1e20
     (True, True)
     """

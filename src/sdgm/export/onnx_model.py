@@ -11,8 +11,8 @@ import numpy as np
 
 from sdgm import __version__
 from sdgm.atomic import replacing
+from sdgm.export.model import classifier_and_inputs, exportable
 from sdgm.export.onnx_graph import OLDEST_OPSET, DType, Graph, Writer, onnx_type
-from sdgm.portable import classifier_and_inputs, portable
 from sdgm.tables.inputs import Category, Input, Number
 
 try:
@@ -58,7 +58,7 @@ def to_onnx(
     Parameters
     ----------
     model : fitted classifier or TableModel
-        As in `sdgm.portable.portable`.
+        As in `sdgm.export.model.exportable`.
     precision : {"double", "float", "float_only"}, default="double"
         Of inputs and probabilities. With ``float`` they are single precision, and what lies between
         is double, so that only the last digit is rounded. With ``float_only`` nothing is double,
@@ -82,7 +82,7 @@ def to_onnx(
     if precision not in PRECISIONS:
         known = ", ".join(map(repr, PRECISIONS))
         raise ValueError(f"precision must be one of {known}, got {precision!r}.")
-    plain = portable(model)
+    plain = exportable(model)
     classifier, _ = classifier_and_inputs(model)
     opset = _checked_opset(opset, plain.inputs)
     tensors, computed = PRECISIONS[precision]

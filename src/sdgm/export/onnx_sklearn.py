@@ -10,9 +10,9 @@ import numpy as np
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
+from sdgm.export.model import exportable
 from sdgm.export.onnx_graph import OLDEST_OPSET, Graph, Writer, onnx_type
 from sdgm.export.onnx_model import label_values
-from sdgm.portable import portable
 
 try:
     from onnx import helper
@@ -103,7 +103,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     dtype = np.float32 if float_only and not is_double else np.float64
     graph = ContainerGraph(scope, container)
     features = graph.node("Cast", variable.full_name, name="features", to=onnx_type(dtype))[0]
-    writer = Writer(graph, portable(classifier), dtype)
+    writer = Writer(graph, exportable(classifier), dtype)
     label, probabilities = (output.full_name for output in operator.outputs)
     labels = _labels(get_label_classes(scope, classifier))
     out = np.float64 if is_double else np.float32

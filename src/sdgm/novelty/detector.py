@@ -1,4 +1,4 @@
-"""A companion of the classifiers that tells rows unlike the training rows."""
+"""Novelty detection: which rows are unlike the training rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ FAR_AWAY = 1e100
 
 
 class FamiliarityDetector(OutlierMixin, BaseEstimator):
-    """Density of the training inputs, to tell rows that are unlike them.
+    """Density of the training inputs, to detect rows that are unlike them.
 
     The class posterior of a discriminative mixture does not know how common an input is: what all
     classes share cancels in it, and far from all training rows it may be as sure as among them.
     This detector models the inputs themselves, by Gaussian mixtures: one per class if labels are
     given, with components by BIC and covariances shrunk towards a sphere as far as held-out rows
-    ask for. A row is unfamiliar if its density is lower than that of almost all held-out training
-    rows.
+    ask for. A row is unfamiliar if almost all held-out training rows have a higher density.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 
 from sdgm.description import Description, describe
 from sdgm.estimators.base import BaseSDGM
-from sdgm.portable import PortableModel, classifier_and_inputs, portable
+from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
 from sdgm.report.arrays import Story, is_consistent
 from sdgm.report.story import film
 from sdgm.tables.inputs import Input, feature_names
@@ -36,10 +36,10 @@ class Content:
         return describe(self.model)
 
     @cached_property
-    def portable(self) -> PortableModel | None:
+    def export_model(self) -> ExportModel | None:
         """Plain numbers, or None for a model that cannot be exported."""
         try:
-            return portable(self.model)
+            return exportable(self.model)
         except ValueError:
             return None
 

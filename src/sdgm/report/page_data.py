@@ -34,8 +34,8 @@ def page_data(content: Content) -> dict[str, Any]:
 
 
 def model_data(content: Content) -> dict[str, Any] | None:
-    """The numbers of `sdgm.portable.PortableModel`; entries are those of the model card."""
-    model = content.portable
+    """The numbers of `sdgm.export.model.ExportModel`; entries are those of the model card."""
+    model = content.export_model
     if model is None:
         return None
     used = set(content.description.inputs)

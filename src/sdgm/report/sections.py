@@ -48,7 +48,7 @@ def report_sections(content: Content) -> list[Section]:
         ("held-out", "How well it does", held_out_view(content)),
         ("deciding", deciding, deciding_view(content)),
         ("rows", "Rows worth a second look", rows_view(content)),
-        ("try", "Try a row", None if content.portable is None else {}),
+        ("try", "Try a row", None if content.export_model is None else {}),
         ("made", "How it was made", provenance_view(content)),
     ]
     return [Section(key, title, view) for key, title, view in views if view is not None]

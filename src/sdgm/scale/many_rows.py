@@ -86,6 +86,8 @@ def fit_many_rows(
     run : Run
     """
     check_classes(classes)
+    if n_inputs == 0:
+        raise ValueError("X has 0 feature(s), and a classifier needs one at least.")
     seed = run.seeds(plan.seeds)[0]
     with in_threads():
         class_rows = rows_by_class(table, len(classes))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sdgm.core.cost import row_space_numbers
 from sdgm.core.inference.recipe import Recipe
-from sdgm.core.selection.reference import MANY_CLASSES, MAX_RANK, MAX_RANK_MANY_CLASSES
+from sdgm.core.selection.reference import largest_rank
 from sdgm.scale.memory import available_memory
 
 NUMBER = 8.0  # bytes
@@ -110,7 +110,7 @@ def is_square(N: int, H: int, p: int) -> bool:
 
 
 def covariance_bytes(n_weights: int) -> float:
-    """To compute the covariance of so many weights."""
+    """To compute the covariance of the weights."""
     return COVARIANCE_COPIES * NUMBER * n_weights**2
 
 
@@ -121,8 +121,7 @@ def keeps_covariance(n_weights: int) -> bool:
 
 def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
     """To fit the dense models that settings are chosen by."""
-    max_rank = MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES
-    p = min(n_labelled, max_rank)
+    p = min(n_labelled, largest_rank(n_classes))
     K = 1 if n_classes == 2 else n_classes
     point = 2.0 * (K * p) ** 2 if K * p <= N else row_space_numbers(N, p, K)
     return NUMBER * (REFERENCE_COPIES * N * p + REFERENCE_POINTS * point)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
@@ -28,6 +28,7 @@ from sdgm.estimators.parameters import (
     whole_number,
 )
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
+from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
@@ -46,24 +47,13 @@ UNLABELLED = -1
 
 @dataclass(frozen=True)
 class PartlyLabelledRows:
-    """Distinct rows in sorted order.
+    """Distinct rows in sorted order."""
 
-    Attributes
-    ----------
-    X : (N, D) array
-        As the user gave them.
-    y : (N,) integer array
-        Class indices, -1 where there is no label.
-    s : (N,) array
-        Weights.
-    first_user_row : (N,) integer array
-        For each row, the first row given that is equal to it.
-    """
-
-    X: FloatArray
-    y: IntArray
-    s: FloatArray
-    first_user_row: IntArray
+    X: FloatArray  # as the user gave them: (N, D)
+    y: IntArray  # class indices, -1 where there is no label: (N,)
+    s: FloatArray  # weights: (N,)
+    first_user_row: IntArray  # for each row, the first row given that is equal to it: (N,)
+    classes: np.ndarray[Any, Any]  # labels of the classes: (C,)
 
     @property
     def labelled(self) -> BoolArray:
@@ -71,17 +61,23 @@ class PartlyLabelledRows:
 
     def take(self, index: IntArray | BoolArray) -> PartlyLabelledRows:
         """These rows only."""
-        return PartlyLabelledRows(
-            self.X[index], self.y[index], self.s[index], self.first_user_row[index]
+        return replace(
+            self,
+            X=self.X[index],
+            y=self.y[index],
+            s=self.s[index],
+            first_user_row=self.first_user_row[index],
         )
 
 
-class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SemiSupervisedSDGMClassifier(
+    ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
+):
     """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
 
     Dense models are fitted to the labels: some that know the labelled rows only, some whose kernels
     or Gaussian mixtures were shaped by all rows. They are averaged, each with a share that says how
-    well it foretells labels left out. The wrapped classifier learns the average at all rows.
+    well it predicts labels left out. The wrapped classifier learns the average at all rows.
 
     When no row is without a label, this is the wrapped classifier, fitted as usual.
 
@@ -100,13 +96,12 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
     estimator_ : SDGMClassifier or KernelSDGMClassifier
         The classifier that was learned. Its covariance of the weights is that given the labels.
     classes_ : array of shape (n_classes,)
-        Labels, without -1.
+        Labels, without -1. ``coef_``, ``covariance_`` and the like are also those of the estimator.
     transduction_ : array of shape (n_samples,)
         Labels of the training rows: as given, else the most probable by the classifier.
     shares_ : dict from str to float
         Share of each dense model in their average, the largest first; empty when all rows had
-        labels. Names that begin with graph, clusters or hybrid are of models that unlabelled rows
-        have a part in.
+        labels. Names of models that use unlabelled rows begin with graph, clusters or hybrid.
     unlabelled_share_ : float
         Sum of the shares of these.
     n_labelled_ : int
@@ -131,6 +126,9 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
     >>> model.score(X, y) > 0.95
     True
     """
+
+    model_: FittedModel = attribute_of("estimator_.model_")
+    predictive: str = attribute_of("estimator_.predictive")
 
     def __init__(
         self, estimator: Any = None, *, max_unlabelled: int = 2000, random_state: Any = None
@@ -167,21 +165,21 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
                 "samples of each class their label."
             )
         check_labels(y[labelled])
-        self.classes_ = np.unique(y[used])
-        if len(self.classes_) < 2:
+        classes = np.unique(y[used])
+        if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}, and -1 means unlabelled; "
+                f"y has one class only, {classes.tolist()[0]!r}, and -1 means unlabelled; "
                 "a classifier needs labelled samples of at least two, and SDGMClassifier takes -1 "
                 "for a label."
             )
         self.n_labelled_ = int(used.sum())
         s[labelled] *= class_factors(estimator.class_weight, y[labelled], s[labelled])
-        rows = self._rows(X, y, s, labelled)
+        rows = self._rows(X, y, s, labelled, classes)
         reference = None
         if not rows.labelled.all() and rows.labelled.sum() <= MAX_ROWS:
             plan.form.require(len(rows.X), rows.X.shape[1], plan.settings)
-            self._require_reference(rows)
-            reference = self._reference(rows)
+            require_reference(rows)
+            reference = reference_of(rows)
         self.shares_: dict[str, float] = {} if reference is None else reference.shares
         self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
         if reference is None:
@@ -193,69 +191,12 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self.transduction_ = y.copy()
         if not labelled.all():
             self.transduction_[~labelled] = self.estimator_.predict(X[~labelled])
-        self._name_features()
+        if hasattr(self, "feature_names_in_"):
+            self.estimator_.feature_names_in_ = self.feature_names_in_
         if getattr(self.estimator_, "stop_reason_", None) == Stop.INTERRUPTED:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         return self
-
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """Most probable class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-        """
-        return self._learned().predict(X)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Class posterior P(c | x) of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        P_c : array of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return self._learned().predict_proba(X)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_P_c : array of shape (n_samples, n_classes)
-        """
-        return self._learned().predict_log_proba(X)
-
-    def predict_component_proba(self, X: Any) -> FloatArray:
-        """Component posterior P(c, m | x) of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        P_cm : array of shape (n_samples, n_components)
-            Column k belongs to class ``classes_[estimator_.component_class_[k]]``.
-        """
-        return self._learned().predict_component_proba(X)
-
-    def _learned(self) -> Any:
-        check_is_fitted(self)
-        return self.estimator_
 
     def _unfitted(self) -> Any:
         """A clone of the wrapped classifier, checked."""
@@ -276,48 +217,27 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return estimator
 
     def _rows(
-        self, X: FloatArray, y: np.ndarray[Any, Any], s: FloatArray, labelled: BoolArray
+        self,
+        X: FloatArray,
+        y: np.ndarray[Any, Any],
+        s: FloatArray,
+        labelled: BoolArray,
+        classes: np.ndarray[Any, Any],
     ) -> PartlyLabelledRows:
         """Distinct rows that count, of the unlabelled ones no more than wanted."""
         used = np.flatnonzero(s > 0.0)
         code = np.full(len(y), UNLABELLED)
         own = labelled & (s > 0.0)
-        code[own] = np.searchsorted(self.classes_, y[own])
+        code[own] = np.searchsorted(classes, y[own])
         merged, weight, inverse = distinct_rows(np.column_stack([X, code])[used], s[used])
         first = np.full(len(merged), len(X))
         np.minimum.at(first, inverse, used)
-        rows = PartlyLabelledRows(merged[:, :-1], code[first], weight, first)
+        rows = PartlyLabelledRows(merged[:, :-1], code[first], weight, first, classes)
         unlabelled = np.flatnonzero(~rows.labelled)
         if len(unlabelled) > self.max_unlabelled:
             kept = np.linspace(0, len(unlabelled) - 1, self.max_unlabelled).round().astype(np.intp)
             unlabelled = unlabelled[kept]
         return rows.take(np.union1d(np.flatnonzero(rows.labelled), unlabelled))
-
-    def _require_reference(self, rows: PartlyLabelledRows) -> None:
-        """Refuse rows whose dense models do not fit."""
-        (N, D), C = rows.X.shape, len(self.classes_)
-        n_bytes = reference_bytes(N, int(rows.labelled.sum()), C)
-        n_bytes += clusters_bytes(N, D, max(MAX_CLUSTERS, C))
-        what = f"What {N} rows of {D} inputs say of {C} classes"
-        require_memory(
-            n_bytes, what, ["fewer inputs", "fewer labelled rows", "a lower max_unlabelled"]
-        )
-
-    def _reference(self, rows: PartlyLabelledRows) -> PartlyLabelledReference | None:
-        """The dense model to learn from; None if there is none."""
-        center, inverse_scale = center_and_inverse_scale(rows.X, rows.s)
-        standardized = (rows.X - center) * inverse_scale
-        if not np.abs(standardized).max() < LARGEST_INPUT:
-            raise ValueError(
-                "the inputs are too large even when standardised, up to "
-                f"{np.abs(standardized).max():.3g}: their squares would overflow; divide them."
-            )
-        newton_size = float(len(self.classes_) * min(len(rows.y), MAX_RANK))
-        try:
-            with blas_threads(len(rows.y) * newton_size**2):
-                return fit_partly_labelled(standardized, rows.y, rows.s, rows.labelled)
-        except FactorizationError:
-            return None
 
     def _learn(
         self,
@@ -335,7 +255,7 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         labelled = rows.labelled
         y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
         run = Run(verbose=estimator.verbose)
-        fit, tried, _ = choose(plan, (rows.X, y, rows.s), self.classes_, reference, run)
+        fit, tried, _ = choose(plan, (rows.X, y, rows.s), rows.classes, reference, run)
         known = rows.X[labelled], y[labelled], rows.s[labelled]
         model = replace(fit.model, covariance=honest_covariance(fit.model, *known))
         training = replace(fit.training, chosen=dict(tried[0].parameters), candidates=tried)
@@ -356,10 +276,31 @@ class SemiSupervisedSDGMClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         estimator.model_, estimator.training_ = model.at_rows(user_rows), training
         self.estimator_ = estimator
 
-    def _name_features(self) -> None:
-        """Let the learned classifier know the names of the user's columns."""
-        if hasattr(self, "feature_names_in_"):
-            self.estimator_.feature_names_in_ = self.feature_names_in_
+
+def require_reference(rows: PartlyLabelledRows) -> None:
+    """Refuse rows whose dense models do not fit."""
+    (N, D), C = rows.X.shape, len(rows.classes)
+    n_bytes = reference_bytes(N, int(rows.labelled.sum()), C)
+    n_bytes += clusters_bytes(N, D, max(MAX_CLUSTERS, C))
+    what = f"What {N} rows of {D} inputs say of {C} classes"
+    require_memory(n_bytes, what, ["fewer inputs", "fewer labelled rows", "a lower max_unlabelled"])
+
+
+def reference_of(rows: PartlyLabelledRows) -> PartlyLabelledReference | None:
+    """The dense model to learn from; None if there is none."""
+    center, inverse_scale = center_and_inverse_scale(rows.X, rows.s)
+    standardized = (rows.X - center) * inverse_scale
+    if not np.abs(standardized).max() < LARGEST_INPUT:
+        raise ValueError(
+            "the inputs are too large even when standardised, up to "
+            f"{np.abs(standardized).max():.3g}: their squares would overflow; divide them."
+        )
+    newton_size = float(len(rows.classes) * min(len(rows.y), MAX_RANK))
+    try:
+        with blas_threads(len(rows.y) * newton_size**2):
+            return fit_partly_labelled(standardized, rows.y, rows.s, rows.labelled)
+    except FactorizationError:
+        return None
 
 
 def clusters_bytes(N: int, D: int, n_clusters: int) -> float:

@@ -1,4 +1,4 @@
-"""Functions that vary slowly along a graph of near rows: what unlabelled rows say of a manifold.
+"""Functions that vary slowly along a graph of near rows, labelled or not: a manifold.
 
 The kernel ``sum_i exp(-t lambda_i) u_i u_i'`` of the graph's Laplacian lets a label spread for a
 time t along rows that are near one another, labelled or not.
@@ -14,9 +14,9 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from sdgm._typing import FloatArray, IntArray
 
 N_NEIGHBORS = 7
-# a point far from all others keeps so much of a tie to its neighbours
+# least weight of an edge: a point far from all others stays tied to its neighbours
 SMALLEST_TIE = 1e-6
-# eigenvectors that are kept: those of the smallest eigenvalues
+# eigenvectors that are kept, of the smallest eigenvalues
 MAX_VECTORS = 60
 # points up to which the Laplacian is a full matrix
 MAX_DENSE = 1_000
@@ -91,7 +91,7 @@ def nearest(X: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
         squared = squares - 2.0 * (X[block] @ X.T)
         squared[np.arange(block.stop - first), np.arange(first, block.stop)] = np.inf
         index[block] = np.argpartition(squared, k - 1, axis=1)[:, :k]
-    # distances anew, point by point: the difference of squares cancels
+    # distances again, point by point: the difference of squares cancels
     distance = np.sqrt(((X[:, None, :] - X[index]) ** 2).sum(axis=2))
     order = np.argsort(distance, axis=1, kind="stable")
     index, distance = np.take_along_axis(index, order, 1), np.take_along_axis(distance, order, 1)

@@ -22,23 +22,12 @@ FOLDS = 5
 
 
 class Hybrid(NamedTuple):
-    """Gaussian mixtures of the classes, judged by the labels.
-
-    Attributes
-    ----------
-    shape : CovarianceType
-    n_components : int
-        Per class.
-    P_c : (N, C) array
-        Class posterior at all rows.
-    loss : float
-        Log loss over the labelled rows, each predicted by a model that did not know its label.
-    """
+    """Gaussian mixtures of the classes, judged by the labels."""
 
     shape: CovarianceType
-    n_components: int
-    P_c: FloatArray
-    loss: float
+    n_components: int  # per class
+    P_c: FloatArray  # class posterior at all rows: (N, C)
+    loss: float  # log loss over labelled rows, each predicted without its label
 
 
 class Fit(NamedTuple):
@@ -51,15 +40,7 @@ class Fit(NamedTuple):
 def hybrid_models(X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray) -> list[Hybrid]:
     """Of every shape of covariance, the mixtures with the lowest BIC; none if labels are few.
 
-    Parameters
-    ----------
-    X : (N, D) array
-        Standardised rows, sorted.
-    y : (N,) integer array
-        Class index of each labelled row; others are not looked at.
-    s : (N,) array
-        Sample weights.
-    labelled : (N,) array of bool
+    Parameters are as in `partly_labelled.fit_partly_labelled`.
 
     References
     ----------
@@ -105,7 +86,7 @@ def left_out_loss(
 
 
 def tempered(P_c: FloatArray, weight: float) -> FloatArray:
-    """A posterior no surer than so many labels allow, by the rule of succession."""
+    """A posterior no surer than labels of this weight allow, by the rule of succession."""
     doubt = 1.0 / (weight + 2.0)
     return (1.0 - doubt) * P_c + doubt / P_c.shape[1]
 
@@ -113,7 +94,7 @@ def tempered(P_c: FloatArray, weight: float) -> FloatArray:
 def fitted_hybrid(
     X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray, M: int, shape: CovarianceType
 ) -> Fit:
-    """EM from the labelled rows: their mean in each class, or those of clusters of theirs."""
+    """EM from the means of M clusters of labelled rows per class; labels stay as they are."""
     means, component_class = [], []
     for c in range(int(y[labelled].max()) + 1):
         own = labelled & (y == c)
@@ -126,20 +107,7 @@ def fitted_hybrid(
     mean = np.array(means)
     distance = (mean * mean).sum(axis=1) - 2.0 * (X @ mean.T)  # up to the common |x|^2
     r = np.exp(component_log_posterior(-0.5 * distance))
-    return em_of_classes(X, y, s, labelled, r, np.array(component_class), shape)
-
-
-def em_of_classes(
-    X: FloatArray,
-    y: IntArray,
-    s: FloatArray,
-    labelled: BoolArray,
-    r: FloatArray,
-    component_class: IntArray,
-    shape: CovarianceType,
-) -> Fit:
-    """EM from responsibilities (N, K), where labelled rows stay in their class."""
-    own = component_class == y[labelled][:, None]
+    own = np.array(component_class) == y[labelled][:, None]
 
     def in_class(r: FloatArray) -> FloatArray:
         # a labelled row that its class has nothing to do with still belongs to it
@@ -155,7 +123,7 @@ def em_of_classes(
 
     end = em(X, s, in_class(r), shrunk(shape), likelihood_is_settled, expect)
     log_P_cm = component_log_posterior(end.log_joint)
-    log_P_c = class_log_posterior(log_P_cm, component_class, int(component_class[-1]) + 1)
+    log_P_c = class_log_posterior(log_P_cm, np.array(component_class), component_class[-1] + 1)
     total = s.sum()
     criterion = bic(total * end.log_likelihood, X.shape[1], r.shape[1], shape, total)
     return Fit(np.exp(log_P_c), criterion)

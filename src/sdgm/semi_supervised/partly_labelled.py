@@ -4,14 +4,13 @@ Three families of dense models are softmax models with Gaussian process priors, 
 labelled rows alone:
 
 - the kernels of `core.selection.reference`, which know nothing of unlabelled rows;
-- kernels on a graph of near rows (`core.graph`): labels spread along a manifold;
-- kernels on the clusters of a Gaussian mixture of all rows (`core.clusters`): the rows of a cluster
-  share a label.
+- kernels on a graph of near rows (`graph`): labels spread along a manifold;
+- kernels on the clusters of all rows (`core.mixtures.clusters`): rows of a cluster share a label.
 
-Unlabelled rows only shape the kernels. So the evidence of the labels, and the loss with each label
-left out, are to be had for every model alike. Beside them stand Gaussian mixtures per class, of the
-labelled rows (`core.generative`) and of all rows (`core.hybrid`), judged by labels left out in
-folds. The shares of the average, exp(score), say how far unlabelled rows are believed.
+Unlabelled rows only shape the kernels, so that every model has the evidence of the labels and the
+loss with each label left out. Beside them stand Gaussian mixtures per class, of the labelled rows
+(`core.selection.generative`) and of all rows (`hybrid`), judged by labels left out in folds. The
+shares of the average, exp(score), say how far unlabelled rows are believed.
 """
 
 from __future__ import annotations
@@ -24,19 +23,16 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import cluster_models
-from sdgm.core.mixtures.gaussian_mixture import chosen_mixture
 from sdgm.core.model.kernels import Kernel, RBFKernel
 from sdgm.core.selection.generative import bayes, generative_model
 from sdgm.core.selection.reference import (
     FACTOR_TOLERANCE,
-    MANY_CLASSES,
-    MAX_RANK,
-    MAX_RANK_MANY_CLASSES,
     RBF_SCALES,
     Reference,
     dense_model,
     fixed_kernels,
     kernel_factor,
+    largest_rank,
     without_constants,
 )
 from sdgm.semi_supervised.graph import graph_vectors
@@ -46,7 +42,7 @@ from sdgm.semi_supervised.hybrid import hybrid_models
 SPREADING_TIMES = (3.0, 10.0, 30.0, 100.0, 300.0)
 # share of the largest that an eigenvalue of a kernel must have
 SMALLEST_EIGENVALUE = 1e-10
-# words that the names of models begin with which unlabelled rows have a part in
+# first words of the names of models that use unlabelled rows
 UNLABELLED_KINDS = ("graph", "clusters", "hybrid")
 
 
@@ -70,19 +66,13 @@ class Features(Kernel):
 
 @dataclass(frozen=True)
 class PartlyLabelledReference(Reference):
-    """A reference with the share of each model in it.
-
-    Attributes
-    ----------
-    shares : dict from str to float
-        By name, the largest first.
-    """
+    """A reference with the share of each model in it, by name, the largest first."""
 
     shares: dict[str, float]
 
     @property
     def unlabelled_share(self) -> float:
-        """Share of the models that unlabelled rows have a part in."""
+        """Share of the models that use unlabelled rows."""
         return sum(
             share for name, share in self.shares.items() if name.startswith(UNLABELLED_KINDS)
         )
@@ -116,7 +106,7 @@ def fit_partly_labelled(
     posteriors = [model.P_c for model in models]
     for name, P_c, loss in generative_models(X, y, s, labelled):
         names.append(name)
-        # it has no evidence of this kind: that of the best dense model stands in for it
+        # it has no evidence of this kind: the best dense model's stands in for it
         log_share.append(models[0].score + 0.5 * (models[0].loss - loss))
         posteriors.append(P_c)
     share = np.exp(np.array(log_share) - max(log_share))
@@ -132,7 +122,7 @@ def candidates(
 ) -> Iterator[tuple[str, Kernel, FloatArray]]:
     """Names, kernels and their factors at all rows: (N, p)."""
     n_classes = int(y.max()) + 1
-    max_rank = MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES
+    max_rank = largest_rank(n_classes)
     D = X.shape[1]
     kernels = list(fixed_kernels(D))
     kernels += [(f"rbf {scale:g}", RBFKernel(scale / D)) for scale in RBF_SCALES]
@@ -173,13 +163,10 @@ def generative_models(
     X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray
 ) -> Iterator[tuple[str, FloatArray, float]]:
     """Names, posteriors at all rows and losses on labels left out of mixtures per class."""
-    own = X[labelled], y[labelled], s[labelled]
-    generative = generative_model(*own)
+    known_y, known_s = y[labelled], s[labelled]
+    generative = generative_model(X[labelled], known_y, known_s)
     if generative is not None:
-        mixtures = [
-            chosen_mixture(own[0][own[1] == c], own[2][own[1] == c], 0) for c in range(y.max() + 1)
-        ]
-        P_c = np.exp(bayes(mixtures, X, np.bincount(own[1], own[2])))
-        yield "mixtures", P_c, -float(own[2] @ generative.log_left_out)
+        P_c = np.exp(bayes(generative.mixtures, X, np.bincount(known_y, known_s)))
+        yield "mixtures", P_c, -float(known_s @ generative.log_left_out)
     for shape, M, P_c, loss in hybrid_models(X, y, s, labelled):
         yield f"hybrid {shape} {M}", P_c, loss

@@ -11,8 +11,6 @@ from sklearn.base import ClassifierMixin
 
 pytest.importorskip("matplotlib")
 
-from sdgm.estimators.automatic import AUTO_COMPONENTS
-
 import sdgm
 from reproduction.figures.position import (
     BOX_HEIGHT,
@@ -23,6 +21,7 @@ from reproduction.figures.position import (
     arrows,
     draw_position,
 )
+from sdgm.estimators.forms import AUTO_COMPONENTS
 
 ESTIMATORS = [box for box in BOXES if box.is_code]
 # public names are imported when they are first asked for

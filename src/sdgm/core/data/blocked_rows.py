@@ -59,7 +59,6 @@ class BlockedRows:
         return -(-self.n_rows // CANONICAL_ROWS)
 
     def without_initial_r(self) -> BlockedRows:
-        """The same rows without the responsibilities of the start."""
         read = self.read
         if not self.has_initial_r:
             return self
@@ -70,11 +69,10 @@ class BlockedRows:
         return replace(self, to_Z=to_Z, width=width)
 
     def unmapped(self) -> BlockedRows:
-        """The same rows as they are read."""
         return replace(self, to_Z=None, width=1)
 
     def repeated(self, times: float) -> BlockedRows:
-        """The same rows, each so many times."""
+        """The same rows, each with its weight multiplied."""
         read = self.read
 
         def read_repeated(i: int) -> Rows:
@@ -84,7 +82,6 @@ class BlockedRows:
         return replace(self, read=read_repeated)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         statistic = of_mapped(statistic, self.to_Z)
         width = max(width, self.width)
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 from itertools import islice
 from operator import iadd
@@ -30,6 +30,24 @@ class Summable(Protocol):
     """
 
     def __add__(self, other: Self, /) -> Self: ...
+
+
+@dataclass(slots=True)
+class Sums:
+    """Statistics that are added up field by field; None stays None."""
+
+    def __add__(self, other: Self) -> Self:
+        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return type(self)(*(None if a is None else a + b for a, b in pairs))
+
+    def __iadd__(self, other: Self) -> Self:
+        # in place: the matrices may be the largest arrays of a fit
+        for f in fields(self):
+            mine = getattr(self, f.name)
+            if mine is not None:
+                mine += getattr(other, f.name)
+                setattr(self, f.name, mine)
+        return self
 
 
 S = TypeVar("S", bound=Summable)
@@ -64,7 +82,7 @@ class RowSource(Protocol):
         ...
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        """Sum of a statistic over all rows, with ``width`` working numbers per row."""
         ...
 
 
@@ -100,7 +118,6 @@ class Rows:
 
     @property
     def has_initial_r(self) -> bool:
-        """Whether the rows carry responsibilities to start from."""
         return self.r0 is not None
 
     @cached_property
@@ -129,7 +146,6 @@ class Rows:
             yield block if self.crew is None else block.shared_by(self.crew)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         if len(self) <= block_size(width):
             return statistic(self)
         if len(self) <= CANONICAL_ROWS:
@@ -138,11 +154,9 @@ class Rows:
         return grouped_sum(block_total(block, statistic, width) for block in blocks)
 
     def without_initial_r(self) -> Rows:
-        """The same rows without the responsibilities of the start."""
         return self if self.r0 is None else replace(self, r0=None)
 
     def unmapped(self) -> Rows:
-        """The same rows, whose coordinates are there."""
         return self
 
 

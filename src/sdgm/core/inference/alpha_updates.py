@@ -32,20 +32,11 @@ SMALLEST_REST = 1e-12
 
 
 class AlphaStep(NamedTuple):
-    """What an update makes of the precisions.
-
-    Attributes
-    ----------
-    alpha : (n_active,) array
-    keep : (n_active,) boolean array
-        Which weights stay.
-    before : (n_active,) array
-        The precisions before.
-    """
+    """What an update makes of the precisions: (n_active,) each."""
 
     alpha: FloatArray
-    keep: BoolArray
-    before: FloatArray
+    keep: BoolArray  # which weights stay
+    before: FloatArray  # the precisions before
 
     @property
     def kept(self) -> tuple[FloatArray, FloatArray]:

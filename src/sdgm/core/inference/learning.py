@@ -22,7 +22,7 @@ from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_totals
 from sdgm.core.objective.whitening import whiten
 
-# told the state and the record of every outer pass; a true answer ends learning
+# called with the state and the record of every outer pass; a true answer ends learning
 Observer = Callable[[State, Record], bool | None]
 
 
@@ -107,7 +107,7 @@ def learn(
         state = method.prune(state.keep_weights(step.keep))
         seconds, change = perf_counter() - begin, log_change(*step.kept)
         records.append(record_of(mode, state, change, iteration, seconds))
-        rows = rows.without_initial_r()  # from now on r is that of w
+        rows = rows.without_initial_r()  # from now on w gives r
         if observe is not None and observe(state, records[-1]):
             return Result(state, records, Stop.CALLBACK)
         if method.has_converged(step.kept, before, state, mode, records):

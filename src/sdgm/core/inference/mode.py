@@ -35,7 +35,7 @@ class Mode(NamedTuple):
     is_reached : bool
         Whether the next step would gain next to nothing.
     has_initial_r : bool
-        Whether r is still that of the start.
+        Whether r still comes from the start.
     """
 
     point: NewtonPoint
@@ -49,8 +49,8 @@ class Mode(NamedTuple):
 class EM:
     """The paper's way: w to its mode by Newton's method, then r, until r has converged.
 
-    The first pass ever takes r from the start, whose k-means clusters tell the components of a
-    class apart; an E-step from w = 0 would make them equal for ever.
+    The first pass ever takes r from the start, whose k-means clusters separate the components
+    of a class; an E-step from w = 0 would make them equal for ever.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ Phase = Callable[[State], bool]
 
 @dataclass(frozen=True)
 class FewWeights:
-    """Whether there are no more than so many weights per component; zero for never."""
+    """Whether there are at most this many weights per component; zero for never."""
 
     per_component: int
 

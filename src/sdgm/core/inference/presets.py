@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from sdgm.core.inference.alpha_updates import Bounds, MacKay, TwoPhase
 from sdgm.core.inference.learning import Method
 from sdgm.core.inference.mode import EM, EMGradient
 from sdgm.core.inference.phases import FewWeights
 from sdgm.core.inference.pruning import EmptyComponents, EmptyComponentsAndTies
+from sdgm.core.inference.preset import Preset
 from sdgm.core.inference.recipe import Preparation, Recipe
 from sdgm.core.inference.stopping import Settled
-
-
-class Preset(StrEnum):
-    """The two ways through Algorithm 1."""
-
-    FAST = "fast"
-    PAPER = "paper"
-
 
 # The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when
 # its mean change is below 1e-3, alpha when its squared changes sum to less than 1e-5. They have no

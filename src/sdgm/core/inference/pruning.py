@@ -73,8 +73,8 @@ def prune_components(state: State, min_share: float) -> State:
     """Remove components without samples; make one of a class's components without weights.
 
     A component with pi = 0 never wins and goes. One without weights scores ``log pi`` everywhere:
-    all those of a class together are one constant background, with the sum of their pi, and
-    predictions stay the same.
+    within a class they become one constant background, with the sum of their pi, and predictions
+    stay the same.
     """
     has_weights = np.bincount(state.component, minlength=state.n_components) > 0
     if has_weights.all() and state.pi.min() > min_share:

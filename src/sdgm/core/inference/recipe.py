@@ -13,7 +13,7 @@ from sdgm.core.inference.pruning import relative_to_one_component
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
-# told every record; a true answer ends learning
+# called with every record; a true answer ends learning
 Callback = Callable[[Record], bool | None]
 
 

@@ -14,7 +14,7 @@ from sdgm.core.model.state import Record, State
 from sdgm.core.solvers.block_precision import BlockPrecision
 
 # passes, and the log evidence that they must add for learning to go on: per weight where the rows
-# are a sample, since all rows decide again; per component where it is that of diagonal blocks
+# are a sample, since all rows decide again; per component where it comes from diagonal blocks
 STALLED_PASSES = 10
 SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
 
@@ -23,9 +23,9 @@ SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
 class Settled:
     """Whether precisions have settled, w is at its mode and nothing left.
 
-    Of hundreds of weights some are always on their way out, and it is not worth waiting for the
-    last of them with an approximate evidence, that of diagonal blocks: there learning also ends
-    when the evidence stalls.
+    Of hundreds of weights some are always on their way out. With the approximate evidence of
+    diagonal blocks it is not worth waiting for the last of them: learning also ends when the
+    evidence stalls.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Settled:
         return same_size and self.is_small(*changed)
 
     def is_small(self, before: FloatArray, after: FloatArray) -> bool:
-        """Whether such a change counts as none."""
+        """Whether the change counts as none."""
         squared = float(((after - before) ** 2).sum())
         return log_change(before, after) < self.tol or squared < self.squared_tol
 

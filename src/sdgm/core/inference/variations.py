@@ -55,7 +55,7 @@ def with_finder(recipe: Recipe, find_mode: EM | EMGradient) -> Recipe:
 
 
 def with_few_weights(recipe: Recipe, per_component: int) -> Recipe:
-    """With a final phase of `fast` that begins with so many weights; other methods have none."""
+    """With another limit of weights for the final phase of `fast`; other methods have none."""
     method = recipe.method
     if not isinstance(method, Method) or isinstance(method.update_alpha, MacKay | SharedMacKay):
         return recipe

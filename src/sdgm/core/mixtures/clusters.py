@@ -1,4 +1,4 @@
-"""Gaussian mixtures of all rows, whatever their labels: what unlabelled rows say of clusters."""
+"""Clusters of all rows, labelled or not: Gaussian mixtures."""
 
 from __future__ import annotations
 
@@ -34,15 +34,7 @@ SHAPES = (CovarianceType.TIED, CovarianceType.DIAG, CovarianceType.FULL)
 
 
 class Clusters(NamedTuple):
-    """A mixture of all rows.
-
-    Attributes
-    ----------
-    shape : CovarianceType
-    r : (N, M) array
-        Responsibilities.
-    bic : float
-    """
+    """A mixture of all rows, with responsibilities r (N, M)."""
 
     shape: CovarianceType
     r: FloatArray
@@ -52,13 +44,7 @@ class Clusters(NamedTuple):
 def cluster_models(X: FloatArray, s: FloatArray, n_classes: int) -> list[Clusters]:
     """Of every shape, mixtures with the lowest BIC, and with one cluster per class.
 
-    Parameters
-    ----------
-    X : (N, D) array
-        Distinct, standardised points.
-    s : (N,) array
-        Their weights.
-    n_classes : int
+    X (N, D) are distinct, standardised points, s (N,) their weights.
     """
     chosen = []
     for shape in SHAPES:
@@ -71,13 +57,12 @@ def cluster_models(X: FloatArray, s: FloatArray, n_classes: int) -> list[Cluster
             fits.append(fitted_clusters(X, s, M, shape))
             since = 0 if fits[-1].bic < best else since + 1
             best = min(best, fits[-1].bic)
-        kept = [fit for fit in fits if fit.bic == best or fit.r.shape[1] == n_classes]
-        chosen += kept
+        chosen += [fit for fit in fits if fit.bic == best or fit.r.shape[1] == n_classes]
     return chosen
 
 
 def enough_rows(X: FloatArray, M: int, shape: CovarianceType) -> bool:
-    """Whether M covariances of this shape can be told from the points."""
+    """Whether there are points enough for M covariances of this shape."""
     N, D = X.shape
     return M * ROWS_PER_INPUT * (D if shape is CovarianceType.FULL else 1) <= N
 

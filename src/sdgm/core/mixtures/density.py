@@ -44,16 +44,7 @@ class Density(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """A density, and what its like say about rows that they have not seen.
-
-    Attributes
-    ----------
-    density : Density
-    shrinkage : float
-        Of highest density on unseen rows.
-    log_density : (N,) array
-        At each training row, of the density fitted to the other folds.
-    """
+    """A density, its shrinkage, and the log density (N,) at each row by the other folds."""
 
     density: Density
     shrinkage: float
@@ -77,17 +68,9 @@ def fitted_density(
 
 
 def held_out_density(X: FloatArray, y: IntArray, fold: IntArray, seed: int) -> HeldOut:
-    """A density of standardised rows, and of each row without its fold.
+    """A density of standardised rows, and of each row without its fold (of at least two).
 
-    Parameters
-    ----------
-    X : (N, D) array
-    y : (N,) integer array
-        Class of each row, every class from zero up being there.
-    fold : (N,) integer array
-        At least two different ones.
-    seed : int
-        Of the k-means starts.
+    y (N,) are class indices, with rows of every class from zero up.
     """
     density, numbers = fitted_density(X, y, None, seed)
     log_density = np.empty((len(SHRINKAGES), len(X)))

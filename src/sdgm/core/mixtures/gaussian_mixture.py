@@ -16,7 +16,7 @@ from sdgm.core.model.posterior import component_log_posterior, log_sum_exp
 EM_STEPS = 50
 # change of a responsibility that ends EM
 R_TOLERANCE = 1e-3
-# added to covariances, relative to the mean variance: those of few rows are singular
+# added to covariances, relative to the mean variance: with few rows they are singular
 COVARIANCE_FLOOR = 1e-3
 # share of the weight below which a component is dropped: its covariance is noise
 SMALLEST_SHARE = 1e-9
@@ -26,7 +26,7 @@ MAX_COMPONENTS = 4
 ROWS_PER_COMPONENT = 10
 ROWS_PER_INPUT = 3
 
-# from weighted covariances (M, D, D) and the weights of the components (M,) to those of the model
+# from the rows' covariances (M, D, D) and the components' weights (M,) to the model's covariances
 Covariances = Callable[[FloatArray, FloatArray], FloatArray]
 
 

@@ -29,7 +29,10 @@ class Basis(Protocol):
 
     def transform_with_constant(self, X: FloatArray) -> FloatArray:
         """The same with a column of ones in front: (N, 1 + n), column-major."""
-        ...
+        columns = self.transform(X)
+        Z = np.empty((len(columns), 1 + columns.shape[1]), order="F")
+        Z[:, 0], Z[:, 1:] = 1.0, columns
+        return Z
 
     def take(self, indices: IntArray) -> Self:
         """These columns only."""
@@ -40,7 +43,7 @@ class Basis(Protocol):
         ...
 
     def column_keys(self) -> list[Hashable]:
-        """What tells each column from the others of its kind."""
+        """A key that differs between columns."""
         ...
 
 

@@ -27,18 +27,12 @@ GRAM_TOLERANCE = 1e-8
 class Design:
     """``Phi = Z R``, with the columns of Phi divided by ``scale``.
 
-    Attributes
-    ----------
-    Z : (N, p) array, column-major
-    Rt : (H, p) array
-        R transposed; row 0 is the constant column of Phi.
-    scale : (H,) array
-        What the columns were divided by; weights of the undivided columns are ``w / scale``.
+    Weights of the undivided columns are ``w / scale``.
     """
 
-    Z: FloatArray
-    Rt: FloatArray
-    scale: FloatArray
+    Z: FloatArray  # (N, p), column-major
+    Rt: FloatArray  # R transposed, row 0 for the constant column of Phi: (H, p)
+    scale: FloatArray  # (H,)
 
     def at_rows(self, index: IntArray) -> Design:
         """The design with these of its rows, some perhaps repeated."""

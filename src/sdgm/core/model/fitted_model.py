@@ -128,7 +128,7 @@ class FittedModel:
 
     @property
     def n_weights(self) -> int:
-        """Weights that were not pruned, those of the constant included."""
+        """Weights that were not pruned, including the constant's."""
         return self.state.n_weights
 
     # --- prediction at rows of the user's inputs ---

@@ -17,19 +17,11 @@ from sdgm.core.model.features import CovarianceType, n_monomials
 
 
 class Gaussian(NamedTuple):
-    """``exp(w'phi(x)) = exp(log_scale) N(x | mean, covariance)``.
+    """``exp(w'phi(x)) = exp(log_scale) N(x | mean, covariance)``."""
 
-    Attributes
-    ----------
-    mean : (..., D) array
-    covariance : (..., D, D) array
-    log_scale : (...) array
-        Log of the factor in front of the normalised density, such as a log mixture weight.
-    """
-
-    mean: FloatArray
-    covariance: FloatArray
-    log_scale: FloatArray
+    mean: FloatArray  # (..., D)
+    covariance: FloatArray  # (..., D, D)
+    log_scale: FloatArray  # such as a log mixture weight: (...)
 
 
 def weights_from_gaussian(
@@ -40,10 +32,10 @@ def weights_from_gaussian(
 ) -> FloatArray:
     """Weights with ``exp(w'phi(x)) = mixture_weight N(x | mean, covariance)`` (collapse, Eq. 6).
 
-    The layout of covariances is that of scikit-learn's ``GaussianMixture``. For ``tied`` the
-    quadratic term, which all components share, is left out: the weights are linear and only the
-    posterior is that of the Gaussians. Appendix A prints these weights with the signs of
-    ``D/2 ln 2 pi`` and ``1/2 ln |Sigma|`` flipped; here they are those of Eq. 6.
+    Covariances have the layout of scikit-learn's ``GaussianMixture``. For ``tied`` the quadratic
+    term, which all components share, is left out: the weights are linear and only the posterior
+    equals the Gaussians'. Appendix A prints these weights with the signs of ``D/2 ln 2 pi`` and
+    ``1/2 ln |Sigma|`` flipped; here they are as in Eq. 6.
 
     Parameters
     ----------
@@ -138,7 +130,7 @@ def _upper_triangle(S: FloatArray) -> FloatArray:
 
 
 def _precision_matrix(w: FloatArray, D: int) -> FloatArray:
-    """The S whose quadratic weights are those of w: (..., D, D)."""
+    """The S with the quadratic weights of w: (..., D, D)."""
     H = n_monomials(D, CovarianceType.FULL)
     if w.shape[-1] != H:
         raise ValueError(
@@ -191,7 +183,7 @@ def gaussian_from_weights(w: ArrayLike, n_features: int) -> Gaussian:
     Raises
     ------
     ValueError
-        If a quadratic form is not negative definite; `is_gaussian` tells which.
+        If a quadratic form is not negative definite; `is_gaussian` says which.
 
     Examples
     --------

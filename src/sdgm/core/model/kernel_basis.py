@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.model.basis import Basis
 from sdgm.core.model.kernels import Kernel
 
 
 @dataclass(frozen=True, eq=False)
-class KernelBasis:
+class KernelBasis(Basis):
     """Columns ``k(., z)``.
 
     Attributes
@@ -47,12 +48,7 @@ class KernelBasis:
         """Kernel values at standardised rows: (N, n)."""
         return self.kernel.gram(X, self.vectors)
 
-    def transform_with_constant(self, X: FloatArray) -> FloatArray:
-        """The same with a column of ones in front: (N, 1 + n), column-major."""
-        return _with_constant(self.transform(X))
-
     def take(self, indices: IntArray) -> KernelBasis:
-        """These columns only."""
         return replace(
             self,
             vectors=self.vectors[indices],
@@ -61,7 +57,6 @@ class KernelBasis:
         )
 
     def at_rows(self, user_rows: IntArray) -> KernelBasis:
-        """The same columns, where row i of the fit is row ``user_rows[i]`` of the user's table."""
         return replace(self, user_rows=user_rows[self.user_rows])
 
     def column_keys(self) -> list[Hashable]:
@@ -70,7 +65,7 @@ class KernelBasis:
 
 
 @dataclass(frozen=True, eq=False)
-class PrecomputedBasis:
+class PrecomputedBasis(Basis):
     """Columns of kernel values that the user hands in, by training row."""
 
     user_rows: IntArray
@@ -85,24 +80,12 @@ class PrecomputedBasis:
         """Kernel values of the relevance vectors: (N, n)."""
         return X[:, self.user_rows]
 
-    def transform_with_constant(self, X: FloatArray) -> FloatArray:
-        """The same with a column of ones in front: (N, 1 + n), column-major."""
-        return _with_constant(self.transform(X))
-
     def take(self, indices: IntArray) -> PrecomputedBasis:
-        """These columns only."""
         return PrecomputedBasis(self.user_rows[indices])
 
     def at_rows(self, user_rows: IntArray) -> PrecomputedBasis:
-        """The same columns, where row i of the fit is row ``user_rows[i]`` of the user's table."""
         return PrecomputedBasis(user_rows[self.user_rows])
 
     def column_keys(self) -> list[Hashable]:
         """Training rows."""
         return list(self.user_rows.tolist())
-
-
-def _with_constant(columns: FloatArray) -> FloatArray:
-    Z = np.empty((len(columns), 1 + columns.shape[1]), order="F")
-    Z[:, 0], Z[:, 1:] = 1.0, columns
-    return Z

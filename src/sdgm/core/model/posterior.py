@@ -55,35 +55,18 @@ SMALLEST_SAFE_SUM = 1e-290
 
 
 class RowPosterior(NamedTuple):
-    """What the model says about rows of known class, or of known frequencies of the classes.
+    """What the model says about rows of known class, or of known frequencies of the classes."""
 
-    Attributes
-    ----------
-    P_cm : (N, K) array
-        Component posterior P(c, m | x).
-    r : (N, K) array
-        ``P(c, m | x) / P(c | x)`` in the row's own class, zero elsewhere; times its frequency.
-    log_P_own : (N,) array
-        ``ln P(c_n | x_n)`` of the row's own class, or its mean.
-    log_total : (N,) array
-        Log normaliser of the scores.
-    """
-
-    P_cm: FloatArray
-    r: FloatArray
-    log_P_own: FloatArray
-    log_total: FloatArray
+    P_cm: FloatArray  # component posterior P(c, m | x): (N, K)
+    r: FloatArray  # P(c, m | x) / P(c | x) in the own class, times its frequency; else 0: (N, K)
+    log_P_own: FloatArray  # ln P(c_n | x_n) of the own class, or its mean: (N,)
+    log_total: FloatArray  # log normaliser of the scores: (N,)
 
 
 def row_posterior(logits: FloatArray, y: LabelArray, component_class: IntArray) -> RowPosterior:
-    """Posteriors and responsibilities of rows from their scores.
+    """Posteriors and responsibilities of rows from their scores (N, K).
 
-    Parameters
-    ----------
-    logits : (N, K) array
-    y : (N,) integer array or (N, C) array
-        Class indices, or frequencies of the classes that sum to one.
-    component_class : (K,) integer array
+    y are class indices (N,), or frequencies of the classes (N, C) that sum to one.
     """
     if y.ndim == 2:
         return frequent_posterior(logits, y, component_class)

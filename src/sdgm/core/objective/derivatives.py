@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
-from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.data.rows import Rows, RowSource, Sums
 from sdgm.core.model.posterior import row_posterior, scores
 from sdgm.core.model.state import State
 from sdgm.core.objective.pairwise import Pairs, pairs_pay
@@ -41,34 +41,20 @@ def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture
 
 
 @dataclass(slots=True)
-class Fit:
+class Fit(Sums):
     """How well the model explains the rows.
 
-    Attributes
-    ----------
-    log_likelihood : float
-        ``sum s ln P(c_n | x_n)``.
-    J : float
-        ``sum s r ln P(c, m | x)``, the expected complete log likelihood (the paper's J); differs
-        from the log likelihood by the entropy of r.
-    r_sum : (K,) array
-        ``sum s r``.
+    The paper's J is the expected complete log likelihood, which differs from the log likelihood by
+    the entropy of r.
     """
 
-    log_likelihood: float
-    J: float
-    r_sum: FloatArray
-
-    def __add__(self, other: Fit) -> Fit:
-        return Fit(
-            self.log_likelihood + other.log_likelihood,
-            self.J + other.J,
-            self.r_sum + other.r_sum,
-        )
+    log_likelihood: float  # sum s ln P(c_n | x_n)
+    J: float  # sum s r ln P(c, m | x)
+    r_sum: FloatArray  # sum s r: (K,)
 
 
 @dataclass(slots=True)
-class Derivatives:
+class Derivatives(Sums):
     """Fit, gradient and curvature of J in whitened coordinates, prior not included.
 
     Attributes
@@ -88,26 +74,6 @@ class Derivatives:
     grad: FloatArray
     curvature: FloatArray
     missing: FloatArray | None
-
-    def __add__(self, other: Derivatives) -> Derivatives:
-        missing = None
-        if self.missing is not None and other.missing is not None:
-            missing = self.missing + other.missing
-        return Derivatives(
-            self.fit + other.fit,
-            self.grad + other.grad,
-            self.curvature + other.curvature,
-            missing,
-        )
-
-    def __iadd__(self, other: Derivatives) -> Derivatives:
-        # in place: the matrices may be the largest arrays of a fit
-        self.fit = self.fit + other.fit
-        self.grad += other.grad
-        self.curvature += other.curvature
-        if self.missing is not None and other.missing is not None:
-            self.missing += other.missing
-        return self
 
 
 def block_posteriors(
@@ -142,14 +108,11 @@ def fit_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Fi
 
 
 @dataclass(slots=True)
-class Gradient:
+class Gradient(Sums):
     """Fit and gradient of J with respect to the score vectors, prior not included."""
 
     fit: Fit
     of_V: FloatArray  # (K, p)
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(self.fit + other.fit, self.of_V + other.of_V)
 
 
 def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) -> Gradient:
@@ -200,7 +163,7 @@ class PairSums:
     ----------
     gradient : Gradient
     matrices : list of (n_pairs, q, q) arrays
-        Of the pairs of all components, then of those of each class that has several.
+        For the pairs of all components, then for the pairs within each class that has several.
     """
 
     gradient: Gradient
@@ -211,7 +174,7 @@ class PairSums:
         return PairSums(self.gradient + other.gradient, added)
 
     def __iadd__(self, other: PairSums) -> PairSums:
-        self.gradient = self.gradient + other.gradient
+        self.gradient += other.gradient
         for mine, others in zip(self.matrices, other.matrices, strict=True):
             mine += others
         return self
@@ -258,15 +221,9 @@ def derivatives_by_pairs(
 def row_space_derivatives(
     rows: Rows, mixture: Mixture, r_from: Mixture | None, whitening: Whitening
 ) -> tuple[Fit, FloatArray, FloatArray, FloatArray]:
-    """Fit and gradient of few rows, and in place of the curvature what it is made of.
+    """Fit and gradient of few rows, and what the curvature is made of: Gt (m, N) and P_cm (K, N).
 
-    Returns
-    -------
-    fit : Fit
-    grad : (m,) array
-    Gt : (m, N) array
-        Whitened columns, transposed, times the root of the sample weights.
-    P_cm : (K, N) array
+    Gt are whitened columns, transposed, times the root of the sample weights.
     """
     P_cm, r, fit = block_posteriors(rows, mixture, r_from)
     Gt = whitening.whitened(rows.Z.T)  # (m, N)
@@ -322,7 +279,7 @@ def missing_information(
 
 
 def mixed_classes(mixture: Mixture) -> list[tuple[int, range]]:
-    """Classes of several components, and which; that of a row of any other class is known."""
+    """Classes with several components, and their components; in others r is known."""
     n_classes = int(mixture.component_class[-1]) + 1
     first = np.searchsorted(mixture.component_class, np.arange(n_classes + 1)).tolist()
     ranges = [range(start, stop) for start, stop in pairwise(first)]
@@ -332,21 +289,9 @@ def mixed_classes(mixture: Mixture) -> list[tuple[int, range]]:
 def within_class(
     rows: Rows, c: int, At: FloatArray, r: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """What rows of a class have in the columns of At and r: those rows, or their frequencies.
+    """Columns At (m, N) and r (K', N) at the rows of a class: (m, N_c) and (K', N_c).
 
-    Parameters
-    ----------
-    rows : Rows
-    c : int
-    At : (m, N) array
-    r : (K', N) array
-
-    Returns
-    -------
-    At : (m, N_c) array
-        Times the root of the frequency of the class.
-    r : (K', N_c) array
-        Within the class.
+    Where rows have frequencies of classes, all of them: At times their root, r divided by them.
     """
     if rows.y.ndim == 1:
         own = np.flatnonzero(rows.y == c)

@@ -30,44 +30,25 @@ LEAST_WORK = 1e6
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a pair: a component with weights, or all those without.
+    """One side of a pair: a component with weights, or all those without."""
 
-    Attributes
-    ----------
-    components : (n,) integer array
-        Their posteriors are added.
-    coordinates : slice
-        Where the weights are in theta; empty without.
-    position : (m_k,) integer array
-        The column of each, among those of the pairs.
-    """
-
-    components: IntArray
-    coordinates: slice
-    position: IntArray
+    components: IntArray  # whose posteriors are added
+    coordinates: slice  # of the weights in theta; empty without
+    position: IntArray  # column of each weight, among the columns of the pairs
 
     def root(self, P: FloatArray) -> FloatArray:
-        """Root of its posterior, from those of all components, (K, N): (N,)."""
+        """Root of its posterior, from the posteriors P (K, N): (N,)."""
         first = self.components[0]
         return np.sqrt(P[first] if len(self.components) == 1 else P[self.components].sum(axis=0))
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of components whose posteriors sum to one, and the columns that they use.
+    """Pairs of components whose posteriors sum to one, and the columns that they use."""
 
-    Attributes
-    ----------
-    columns : (q,) integer array
-        Of Z.
-    sides : list of Side
-    number : (m,) array
-        Scale of each whitened coordinate.
-    """
-
-    columns: IntArray
+    columns: IntArray  # of Z: (q,)
     sides: list[Side]
-    number: FloatArray
+    number: FloatArray  # scale of each whitened coordinate: (m,)
 
     @classmethod
     def among(cls, whitening: Whitening, components: Sequence[int] | None = None) -> Pairs:
@@ -99,12 +80,7 @@ class Pairs:
     def matrices(self, Zt: FloatArray, P: FloatArray) -> FloatArray:
         """``B_kl`` of every pair: (n_pairs, q, q).
 
-        Parameters
-        ----------
-        Zt : (q, N) array
-            What `take` gives, times the root of the sample weights.
-        P : (K, N) array
-            Posteriors of all components.
+        Zt (q, N) comes from `take`, times the root of the sample weights; P is (K, N).
         """
         result = np.empty((self.n_pairs, len(Zt), len(Zt)))
         roots = [side.root(P) for side in self.sides]
@@ -131,7 +107,7 @@ class Pairs:
 
 
 def pairs_pay(n_rows: int, whitening: Whitening) -> bool:
-    """Whether the curvature of so many rows takes less time by pairs than by itself."""
+    """Whether the curvature takes less time by pairs than as a whole."""
     if not isinstance(whitening.factor, Picks):
         return False
     sizes = np.diff(whitening.starts).astype(np.float64)

@@ -40,7 +40,7 @@ class Whitening:
     Attributes
     ----------
     rank : int
-        p, that of the design.
+        p, the rank of the design.
     factor : (p, m) array or Picks
         L, with the blocks L_k side by side; the scores of component k are ``Z @ L_k @ theta_k``.
     Q : tuple of (n_k, m_k) arrays, or None where it is the identity

@@ -1,8 +1,8 @@
 """Which weights that a model does without would add to its evidence.
 
 Tipping and Faul's test: with the gradient Q of a weight at zero, and S what the other weights leave
-of its curvature, the evidence grows if ``Q^2 > S``. A third of all weights that are noise pass. How
-many fail tells how many are noise, and so from which ratio on those that pass are mostly not.
+of its curvature, the evidence grows if ``Q^2 > S``. A third of all noise weights pass. The number
+that fail estimates how many are noise, and so the ratio above which few that pass are noise.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from scipy.linalg import lapack
 from scipy.special import erfc
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.data.rows import Rows, RowSource
+from sdgm.core.data.rows import Rows, RowSource, Sums
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.solvers.precision import FactorizationError, robust_precision_cholesky
 
-# part of those that come back that may be noise, and part of all noise whose ratio is above one
+# part of the admitted weights that may be noise, and part of all noise whose ratio is above one
 MOST_NOISE = 0.2
 ABOVE_ONE = 0.3173
-# what the weights there are leave of the curvature of the others is computed with so many numbers
-# (several times as many at work) and multiplications at most, and so many rows per weight at least
+# limits for computing what active weights leave of the curvature of the others: numbers (working
+# memory is several times that), multiplications, and the fewest rows per weight
 MOST_NUMBERS = 1 << 22
 MOST_WORK = 2.5e11
 ENOUGH_ROWS = 32
@@ -36,34 +36,14 @@ SAME = 1e-6
 SMALLEST_CURVATURE = 1e-8
 
 
-@dataclass
-class Slopes:
-    """Sums over rows for every weight, at the model that there is.
+@dataclass(slots=True)
+class Slopes(Sums):
+    """Sums over rows for every weight, at the current model."""
 
-    Attributes
-    ----------
-    Q : (K, p) array
-        Gradient ``sum s (r - P) z``.
-    S : (K, p) array
-        Curvature ``sum s P (1 - P) z^2``.
-    spread : (K, p) array
-        Variance of the gradient of a weight that is noise, ``sum s^2 P (1 - P) z^2``.
-    weight : (2,) array
-        Sum of s, and how many are above zero.
-    """
-
-    Q: FloatArray
-    S: FloatArray
-    spread: FloatArray
-    weight: FloatArray
-
-    def __add__(self, other: Slopes) -> Slopes:
-        return Slopes(
-            self.Q + other.Q,
-            self.S + other.S,
-            self.spread + other.spread,
-            self.weight + other.weight,
-        )
+    Q: FloatArray  # gradient, sum s (r - P) z: (K, p)
+    S: FloatArray  # curvature, sum s P (1 - P) z^2: (K, p)
+    spread: FloatArray  # variance of a noise weight's gradient, sum s^2 P (1 - P) z^2: (K, p)
+    weight: FloatArray  # sum of s, and how many are above zero: (2,)
 
 
 def slopes_of_rows(rows: RowSource, mixture: Mixture) -> Slopes:
@@ -110,9 +90,9 @@ def quality_of_absent(
     Parameters
     ----------
     rows : RowSource
-        They tell the gradients, and the curvature of each weight by itself.
+        For the gradients, and the curvature of each weight by itself.
     sample : RowSource
-        The same, or some of them weighted to stand for all: they tell what the others leave of it.
+        The same, or some of them weighted to stand for all: for what the others leave of it.
     mixture : Mixture
         The model at the state, in the columns of the rows.
     state : State
@@ -136,9 +116,9 @@ def quality_of_absent(
 
 
 def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
-    """Whether it is computed what the weights there are leave of the curvature of the others.
+    """Whether what the active weights leave of the curvature of the others is computed.
 
-    If not the test is strict, and its gradients have to be those at the mode.
+    If not, the test is strict and needs gradients at the mode.
     """
     numbers = float(state.n_weights) * state.n_components * n_columns
     return (
@@ -149,11 +129,11 @@ def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
 
 
 def is_near_enough(n_rows: int, sample: RowSource, state: State, n_columns: int) -> bool:
-    """Whether weights at the mode of a sample are near enough to that of all rows for the test.
+    """Whether weights at the mode of a sample are near enough to the mode of all rows.
 
-    From there to the mode the gradients are taken by the curvature of n sampled rows, which differs
-    from that of all N. In units of the variance of the gradient of a weight that is noise, the
-    error has the variance ``N m / n^2``.
+    The curvature of n sampled rows, which differs from the curvature of all N, carries the
+    gradients to that mode. In units of the variance of a noise weight's gradient, the error has the
+    variance ``N m / n^2``.
     """
     error = float(n_rows) * state.n_weights / float(len(sample)) ** 2
     return considers_others(sample, state, n_columns) and error <= LARGEST_ERROR
@@ -162,18 +142,14 @@ def is_near_enough(n_rows: int, sample: RowSource, state: State, n_columns: int)
 def beside_others(
     Q: FloatArray, sample: RowSource, mixture: Mixture, state: State, norm: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradients once the weights there are will be at their mode, and the part of S they leave.
+    """Gradients with the active weights at their mode, and the part of S they leave: (K, p) each.
 
-    Returns
-    -------
-    Q : (K, p) array
-    left : (K, p) array
-        Zero everywhere if the precision of the weights there are cannot be factorised.
+    Nothing is left if the precision of the active weights cannot be factorised.
     """
     curvature = curvature_of_all(sample, mixture, state)
     curvature /= norm
     S, cross = curvature[:, -1] / norm, curvature[:, :-1]
-    # of the weights there are with all, in coordinates in which the prior has precision one
+    # of the active weights with all, in coordinates in which the prior has precision one
     prior_std = 1.0 / np.sqrt(state.alpha)
     cross *= (prior_std / norm[state.column])[:, None]  # (K, m, p)
     try:
@@ -215,12 +191,9 @@ def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatAr
 
 
 def is_no_noise(surprise: FloatArray) -> BoolArray:
-    """Marks weights among which there is little noise, as Storey's q-values tell.
+    """Marks weights among which there is little noise, by Storey's q-values: (n,).
 
-    Parameters
-    ----------
-    surprise : (n,) array
-        As in `Quality`; those of noise are squares of standard normal numbers.
+    ``surprise`` is as in `Quality`; for noise it is the square of a standard normal number.
     """
     order = np.argsort(-surprise, kind="stable")
     n_noise = min((1 + np.count_nonzero(surprise <= 1.0)) / (1.0 - ABOVE_ONE), len(surprise))

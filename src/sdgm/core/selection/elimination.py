@@ -25,7 +25,7 @@ from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, 
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky
 
-# share of the weights that leave before the others are estimated anew, but at least one
+# share of the weights, at least one, that leave before the others are estimated again
 SHARE = 0.02
 # loss of log posterior up to which the quadratic is trusted to name the cheapest weight, and how
 # many are tried beyond
@@ -72,9 +72,8 @@ def eliminate(
 ) -> Iterator[Point]:
     """The path from a state to ever fewer weights, each point at its mode.
 
-    The number of weights falls by more than one where a component without rows leaves, and
-    where all components use a column: one of them then does without it, which changes no score
-    difference.
+    The number of weights falls by more than one where a component without rows leaves, and where
+    all components use a column: one then does without it, which changes no score difference.
 
     Parameters
     ----------
@@ -89,8 +88,7 @@ def eliminate(
     min_weights : int
         End of the path, or below where the last step takes several.
     step : int, optional
-        How many weights leave before the others are estimated anew; one in fifty, and at least one,
-        if not given.
+        How many weights leave before the others are estimated again; by default one in fifty.
 
     Yields
     ------
@@ -173,7 +171,7 @@ def removal_costs(w: FloatArray, V: FloatArray) -> FloatArray:
 
 
 def cheapest(w: FloatArray, V: FloatArray, n_removed: int) -> IntArray:
-    """The weights to do without, one after the other, as far as the quadratic tells: indices."""
+    """The weights to do without, one after the other, by the quadratic: indices."""
     left, chosen = np.arange(len(w)), []
     while True:
         i = int(removal_costs(w, V).argmin())
@@ -191,13 +189,7 @@ def cheapest(w: FloatArray, V: FloatArray, n_removed: int) -> IntArray:
 def without(state: State, V: FloatArray, which: IntArray) -> tuple[State, float]:
     """The state without these weights, the others at their mean given that, and what it costs.
 
-    Parameters
-    ----------
-    state : State
-        At its mode.
-    V : (n, n) array
-        Covariance of its weights there.
-    which : integer array
+    V is the covariance (n, n) of the weights at the mode.
     """
     keep = np.ones(state.n_weights, dtype=bool)
     keep[which] = False

@@ -1,8 +1,7 @@
 """Generative models beside the dense ones: Gaussians per class, and Bayes' rule.
 
-Where classes are clouds of a few Gaussians, nothing is better; elsewhere their loss on rows that
-they have not seen says so. From stiff to flexible: one covariance shared by all classes, mixtures
-of spheres, of Gaussians without correlations, and of any Gaussians.
+Where classes are clouds of a few Gaussians, nothing is better; elsewhere their loss on unseen rows
+says so.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.posterior import component_log_posterior
 
 FOLDS = 5
-# from stiff to flexible
+# one covariance shared by all classes, spheres, no correlations, any: from stiff to flexible
 SHAPES = (
     CovarianceType.TIED,
     CovarianceType.SPHERICAL,
@@ -33,20 +32,12 @@ SHAPES = (
 
 
 class Generative(NamedTuple):
-    """A generative model of the rows.
-
-    Attributes
-    ----------
-    shape : CovarianceType
-    P_c : (N, C) array
-        Its class posterior at the rows.
-    log_left_out : (N,) array
-        ``ln P(c_n | x_n)`` by the model without the fifth of the rows that row n is in.
-    """
+    """A generative model of the rows."""
 
     shape: CovarianceType
-    P_c: FloatArray
-    log_left_out: FloatArray
+    mixtures: list[Gaussians]  # one per class
+    P_c: FloatArray  # class posterior at the rows: (N, C)
+    log_left_out: FloatArray  # ln P(c_n | x_n) by the model without the fifth with row n: (N,)
 
 
 def generative_models(X: FloatArray, y: IntArray, s: FloatArray, seed: int = 0) -> list[Generative]:
@@ -91,7 +82,7 @@ def generative_model(
         parts = class_mixtures(X[~out], y[~out], s[~out], shape, n_components, seed)
         log_P = bayes(parts, X[out], np.bincount(y[~out], s[~out], minlength=n_classes))
         log_left_out[out] = log_P[np.arange(out.sum()), y[out]]
-    return Generative(shape, np.exp(bayes(models, X, np.bincount(y, s))), log_left_out)
+    return Generative(shape, models, np.exp(bayes(models, X, np.bincount(y, s))), log_left_out)
 
 
 def bayes(mixtures: list[Gaussians], X: FloatArray, weight: FloatArray | IntArray) -> FloatArray:
@@ -108,7 +99,7 @@ def class_mixtures(
     n_components: list[int] | None,
     seed: int,
 ) -> list[Gaussians]:
-    """One mixture per class, with so many components, or as many as BIC says."""
+    """One mixture per class, with these numbers of components, or chosen by BIC."""
     if shape is CovarianceType.TIED:
         return tied_gaussians(X, y, s)
     if n_components is None:

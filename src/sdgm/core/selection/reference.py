@@ -56,28 +56,14 @@ SHARE_ITERATIONS = 200
 
 @dataclass(frozen=True)
 class Dense:
-    """A dense model of the rows.
+    """A dense model of the rows."""
 
-    Attributes
-    ----------
-    name : str
-        Of its kernel.
-    kernel : Kernel
-    log_evidence : float
-    loss : float
-        Log loss over the rows, each predicted by the model without it (one Newton step per row).
-    log_left_out : (N,) array
-        ``ln P(c_n | x_n)`` of these predictions.
-    P_c : (N, C) array
-        Its class posterior at the rows, at the mode.
-    """
-
-    name: str
+    name: str  # of its kernel
     kernel: Kernel
     log_evidence: float
-    loss: float
-    log_left_out: FloatArray
-    P_c: FloatArray
+    loss: float  # log loss over rows, each predicted by the model without it, one Newton step away
+    log_left_out: FloatArray  # ln P(c_n | x_n) of these predictions: (N,)
+    P_c: FloatArray  # class posterior at the rows, at the mode: (N, C)
 
     @property
     def score(self) -> float:
@@ -87,21 +73,11 @@ class Dense:
 
 @dataclass(frozen=True)
 class Reference:
-    """Dense models with several kernels, and their average.
+    """Dense models with several kernels, and their average."""
 
-    Attributes
-    ----------
-    models : list of Dense
-        The highest score first.
-    generative_share : float
-        Share of the Gaussian mixtures per class in the average.
-    P_c : (N, C) array
-        Class posterior at the rows, averaged over the models.
-    """
-
-    models: list[Dense]
-    generative_share: float
-    P_c: FloatArray
+    models: list[Dense]  # the highest score first
+    generative_share: float  # of the Gaussian mixtures per class in the average
+    P_c: FloatArray  # class posterior at the rows, averaged over the models: (N, C)
 
     def best(self, kind: str) -> Dense | None:
         """The model of the highest score among those whose name begins so."""
@@ -109,22 +85,14 @@ class Reference:
 
 
 def fit_reference(X: FloatArray, y: IntArray, s: FloatArray) -> Reference:
-    """Dense models of standardised rows with a linear, quadratic and rbf kernels, averaged.
-
-    Parameters
-    ----------
-    X : (N, D) array
-    y : (N,) integer array
-    s : (N,) array
-        Sample weights.
-    """
+    """Dense models of standardised rows with a linear, quadratic and rbf kernels, averaged."""
     X = without_constants(X)
     models = [dense_model(name, kernel, X, y, s) for name, kernel in fixed_kernels(X.shape[1])]
     models += rbf_models(X, y, s)
     models.sort(key=lambda model: -model.score)
     generative = generative_models(X, y, s)
     log_share = [model.score - models[0].score for model in models]
-    # those have no evidence of this kind: that of the best dense model stands in for it
+    # these have no evidence of this kind: the best dense model's stands in for it
     log_share += [0.5 * (models[0].loss + float(s @ each.log_left_out)) for each in generative]
     everything: list[Dense | Generative] = [*models, *generative]
     share = stacked_shares(
@@ -147,13 +115,6 @@ def stacked_shares(log_left_out: FloatArray, s: FloatArray, log_prior: FloatArra
     better together. So the shares maximise the log likelihood of the average on rows left out,
     with the shares exp(score) as a prior that counts for a few rows. It is concave: EM finds the
     maximum.
-
-    Parameters
-    ----------
-    log_left_out : (n_models, N) array
-    s : (N,) array
-        Sample weights.
-    log_prior : (n_models,) array
     """
     prior = np.exp(log_prior - log_prior.max())
     prior *= PRIOR_ROWS / prior.sum()
@@ -197,7 +158,7 @@ def dense_model(name: str, kernel: Kernel, X: FloatArray, y: IntArray, s: FloatA
     has a function.
     """
     n_classes = int(y.max()) + 1
-    F = kernel_factor(kernel, X, MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES)
+    F = kernel_factor(kernel, X, largest_rank(n_classes))
     N, p = F.shape
     rows = Rows(np.asfortranarray(np.column_stack([np.ones(N), F])), y, s)
     n_functions = 1 if n_classes == 2 else n_classes
@@ -294,6 +255,11 @@ def leave_one_out_loss(
     moved = np.linalg.solve(np.eye(C) - leverage, covariance @ residual[:, :, None])[:, :, 0]
     without = component_log_posterior(f - moved)
     return -without[index, rows.y]
+
+
+def largest_rank(n_classes: int) -> int:
+    """Most columns of the factor of a kernel."""
+    return MAX_RANK if n_classes <= MANY_CLASSES else MAX_RANK_MANY_CLASSES
 
 
 def kernel_factor(kernel: Kernel, X: FloatArray, max_rank: int) -> FloatArray:

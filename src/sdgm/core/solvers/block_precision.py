@@ -19,7 +19,7 @@ from sdgm.core.cost import KEPT_NUMBERS
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.objective.whitening import Picks, Whitening
-from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky, trouble
+from sdgm.core.solvers.precision import robust_precision_cholesky
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,17 @@ class BlockPrecision:
 
     @classmethod
     def from_blocks(
-        cls, coordinates: Sequence[slice], curvature: list[FloatArray], *, robust: bool = False
+        cls, coordinates: Sequence[slice], curvature: list[FloatArray]
     ) -> BlockPrecision:
-        """Factorise; with ``robust`` something may be added to the diagonals."""
-        factors = []
-        for block in curvature:
-            factor = robust_precision_cholesky(block) if robust else precision_cholesky(block)
-            if factor is None:
-                raise trouble(block)
-            factors.append(factor)
-        return cls(coordinates, curvature, factors)
+        """Factorise, climbing the jitter ladder when needed."""
+        return cls(coordinates, curvature, [robust_precision_cholesky(C) for C in curvature])
 
     @property
     def half_log_det(self) -> float:
-        """Half the log determinant of the blocks, which is at least that of the whole."""
+        """Half the log determinant of the blocks, never less than for the whole matrix."""
         return sum(float(np.log(L.diagonal()).sum()) for L in self.cholesky)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """The blocks' inverse times b: (m,)."""
         result = np.empty_like(b)
         for where, L in zip(self.coordinates, self.cholesky, strict=True):
             if where.start < where.stop:
@@ -71,14 +64,13 @@ class BlockPrecision:
         ]
 
     def shrinkage_diagonal(self) -> FloatArray:
-        """Diagonal of ``I - V``: (m,)."""
         return np.concatenate([np.diagonal(block) for block in self.shrinkage(self.coordinates)])
 
 
 def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
     """Diagonal blocks of the curvature of J, one per component: K arrays (m_k, m_k)."""
     p = whitening.rank
-    # with many coordinates it is less work to form the block in those of Z first
+    # with many coordinates it is less work to form the block in the coordinates of Z first
     in_Z = [
         not isinstance(whitening.factor, Picks) and is_wide(where.stop - where.start, p)
         for where in whitening.coordinates
@@ -109,7 +101,7 @@ def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) ->
 
 
 def is_wide(m: int, p: int) -> bool:
-    """Whether a component has so many coordinates, of p, that Z' W Z is less work than G' W G."""
+    """Whether for a component of m coordinates Z' W Z is less work than G' W G."""
     return p**2 < 2 * p * m + m**2
 
 

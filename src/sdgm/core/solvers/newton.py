@@ -64,18 +64,8 @@ def maximize_over_w(
 ) -> tuple[NewtonPoint, int]:
     """Climb the log posterior over the weights from ``theta``, by at least one step.
 
-    Parameters
-    ----------
-    rows, whitening, mixture, theta, r_from, observed, saddle_free
-        As in `newton_point`.
-    max_steps : int
-    tol : float
-        Stop when the next step promises a smaller gain than this.
-
-    Returns
-    -------
-    end : NewtonPoint
-    steps : int
+    Stops when the next step promises a smaller gain than ``tol``; also counts the steps. The other
+    parameters are as in `newton_point`.
     """
     complete = r_from is not None or rows.has_initial_r
     at = partial(
@@ -176,15 +166,9 @@ def observed_cholesky(
 def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
     """Cholesky factor of the observed information with positive eigenvalues, if there is one.
 
-    In units of the complete information they are one minus those of the missing one, and their
-    absolute values are taken: a step then leaves a saddle as fast as it would come to a mode, where
-    the complete information, that of the EM algorithm, hardly moves.
-
-    Parameters
-    ----------
-    cholesky : (m, m) array
-        Factor of the complete information, the prior's included, in the lower triangle.
-    missing : (m, m) array
+    The eigenvalues, in units of the complete information (whose factor, with the prior, is given),
+    are one minus the eigenvalues of the missing one. Their absolute values are taken: a step then
+    leaves a saddle as fast as it would come to a mode, where EM hardly moves.
     """
     L = np.tril(cholesky)
     half, _ = lapack.dtrtrs(L, missing, lower=1)

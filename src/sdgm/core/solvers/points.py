@@ -69,7 +69,7 @@ class Target(NamedTuple):
     tol : float
         Gain that the next step promises at the end.
     max_steps, steps_to_mode : int
-        Newton steps at most; where the mode is to be reached, or r is that of the start.
+        Newton steps at most; the latter where the mode is to be reached, or r comes from the start.
     to_mode : bool
         Whether the mode is to be reached, and not only neared.
     r_from : Mixture or None
@@ -105,7 +105,7 @@ def gradient_point(
 def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
     """``J - |theta|^2 / 2`` (log posterior), or with the observed log likelihood in place of J.
 
-    The factor 1/2, which the paper leaves out, is that of the Gaussian prior.
+    The paper leaves out the factor 1/2 of the Gaussian prior.
     """
     return (fit.J if complete else fit.log_likelihood) - 0.5 * float(theta @ theta)
 

@@ -52,17 +52,10 @@ class Precision(Protocol):
 
 @dataclass(frozen=True)
 class DensePrecision:
-    """The whole matrix.
+    """The whole matrix."""
 
-    Attributes
-    ----------
-    curvature : (m, m) array
-    cholesky : (m, m) array
-        Factor of ``I + curvature`` in the lower triangle.
-    """
-
-    curvature: FloatArray
-    cholesky: FloatArray
+    curvature: FloatArray  # (m, m)
+    cholesky: FloatArray  # factor of I + curvature in the lower triangle: (m, m)
 
     @classmethod
     def from_curvature(cls, curvature: FloatArray) -> DensePrecision:
@@ -90,40 +83,20 @@ class DensePrecision:
 
 
 class Block(NamedTuple):
-    """What one component adds to `RowSpacePrecision`.
+    """What one component adds to `RowSpacePrecision`."""
 
-    Attributes
-    ----------
-    where : slice
-        Its coordinates.
-    curvature : (m_k, m_k) array
-        ``G_k' diag(s p_k) G_k``.
-    cholesky : (m_k, m_k) array
-        Factor of B_k in the lower triangle.
-    half : (m_k, N) array
-        ``L^-1 U_k'`` with L that factor.
-    """
-
-    where: slice
-    curvature: FloatArray
-    cholesky: FloatArray
-    half: FloatArray
+    where: slice  # its coordinates
+    curvature: FloatArray  # G_k' diag(s p_k) G_k: (m_k, m_k)
+    cholesky: FloatArray  # factor L of B_k in the lower triangle: (m_k, m_k)
+    half: FloatArray  # L^-1 U_k': (m_k, N)
 
 
 @dataclass(frozen=True)
 class RowSpacePrecision:
-    """One matrix per component, and one of N x N numbers that couples them.
+    """One matrix per component, and one of N x N numbers that couples them."""
 
-    Attributes
-    ----------
-    blocks : list of Block
-        Of the components that have coordinates.
-    coupling : (N, N) array
-        Cholesky factor of S in the lower triangle.
-    """
-
-    blocks: list[Block]
-    coupling: FloatArray
+    blocks: list[Block]  # of the components that have coordinates
+    coupling: FloatArray  # Cholesky factor of S in the lower triangle: (N, N)
 
     @classmethod
     def from_rows(

@@ -1,8 +1,8 @@
 """The innermost loop for very many rows: the gradient of all of them, the information of a sample.
 
-Newton's matrix costs as much as many gradients. That of a sample is nearly as good, and what it
-lacks the gradients tell from step to step, by the formula of Broyden, Fletcher, Goldfarb and
-Shanno: a few steps more, each at a fraction of the cost. The mode is that of all rows.
+Newton's matrix costs as much as many gradients. The matrix of a sample is nearly as good, and BFGS
+corrects it by the gradients of earlier steps: a few steps more, each at a fraction of the cost. The
+mode is the mode of all rows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from sdgm.core.solvers.points import (
 )
 from sdgm.core.solvers.precision import DensePrecision
 
-# rows of a sample per coordinate from which on its information is near enough to that of all
+# rows of a sample per coordinate above which its information is near enough to all rows'
 ENOUGH_ROWS = 64
 # steps after which the sample is given up, and Newton steps with all rows then; five to ten are
 # usual for both
 STEPS = 25
 NEWTON_STEPS = 50
-# coordinates from which on it is not if it led to a part of the gain there was: Newton's own steps
-# take too long, and the next pass goes on
+# with this many coordinates Newton steps take too long: the sample is kept if at most this part of
+# the first gain is left, and the next pass goes on
 MANY_COORDINATES = 256
 COMES_CLOSER = 0.5
-# part of the tolerated gain to end with: it is known about, by the information of the sample
+# part of the tolerated gain to end with, since the sample only estimates the gain
 CLOSER = 0.1
-# part of the gain, from one step to the next, up to which the information is still good enough
+# ratio of successive gains up to which the information is still good enough
 SHRINKS = 0.1
 # steps whose gradients correct the directions of later ones
 KEPT_CHANGES = 10
@@ -52,17 +52,10 @@ SOUND = 1e-8
 
 @dataclass(frozen=True)
 class RowsWithSample:
-    """Many rows, and some of them to tell the information of all.
-
-    Attributes
-    ----------
-    rows : RowSource
-    sample : RowSource
-        In the same coordinates, weighted to stand for all rows.
-    """
+    """Many rows, and a sample of them for the information."""
 
     rows: RowSource
-    sample: RowSource
+    sample: RowSource  # in the same coordinates, weighted to stand for all rows
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,22 +63,16 @@ class RowsWithSample:
     has_initial_r = False
 
     def without_initial_r(self) -> RowsWithSample:
-        """The same rows, which carry no start."""
         return self
 
     def unmapped(self) -> RowSource:
-        """All rows, for sums that do not look at their coordinates."""
         return self.rows.unmapped()
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
         return self.rows.total(statistic, width)
 
     def can_direct(self, n_coordinates: int) -> bool:
-        """Whether the sample is large enough to direct so many coordinates.
-
-        Rows of unequal weights count as fewer of equal weights.
-        """
+        """Whether the sample is large enough; rows of unequal weights count as fewer."""
         s, s_squared = self.sample.total(
             lambda block: np.array([block.s.sum(), block.s @ block.s]), 1
         )
@@ -116,8 +103,7 @@ def maximize_by_sample(
 ) -> tuple[NewtonPoint, int]:
     """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
 
-    With many weights the way may end before, after a number of steps. That the end is near enough
-    is told by the information of the sample.
+    With many weights the climb may end before; by the sample's information it is near enough then.
 
     Parameters
     ----------
@@ -126,13 +112,8 @@ def maximize_by_sample(
     tol : float
         Stop when the next step promises a smaller gain than this.
     exact : bool
-        Whether the precision at the end is that of all rows, by one more pass. If not, it is that
-        of the sample, near the end.
-
-    Returns
-    -------
-    end : NewtonPoint
-    steps : int
+        Whether the precision at the end is computed from all rows, by one more pass, or from the
+        sample, near the end.
     """
     at = partial(gradient_point, rows, whitening)
 
@@ -183,18 +164,10 @@ def maximize_by_sample(
 
 @dataclass(frozen=True)
 class SampleInformation:
-    """Precision of the whitened weights as a sample tells it.
+    """Precision of the whitened weights, estimated from a sample."""
 
-    Attributes
-    ----------
-    precision : DensePrecision
-        With the complete information.
-    observed : (m, m) array or None
-        Cholesky factor with the observed information, made positive where it is not.
-    """
-
-    precision: DensePrecision
-    observed: FloatArray | None
+    precision: DensePrecision  # with the complete information
+    observed: FloatArray | None  # Cholesky factor with the observed one, made positive: (m, m)
 
     @classmethod
     def of(
@@ -233,16 +206,7 @@ class Change(NamedTuple):
 def corrected_direction(
     grad: FloatArray, solve: Callable[[FloatArray], FloatArray], changes: Sequence[Change]
 ) -> FloatArray:
-    """``solve(grad)``, corrected by what the gradients of earlier steps tell (BFGS): (m,).
-
-    Parameters
-    ----------
-    grad : (m,) array
-    solve : callable
-        The inverse of a positive definite matrix, times a vector.
-    changes : sequence of Change
-        With positive curvature, oldest first.
-    """
+    """``solve(grad)``, corrected by earlier steps, oldest first (BFGS): (m,)."""
     left, parts = grad, []
     for change in reversed(changes):
         part = float(change.step @ left) / change.curvature

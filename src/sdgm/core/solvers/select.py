@@ -60,16 +60,7 @@ class SolverChoice:
         return newton.climb_to(target, rows, whitening, several)
 
     def uses_blocks(self, n_rows: int, sizes: FloatArray, rank: int) -> bool:
-        """Whether diagonal blocks do in place of the whole Newton matrix.
-
-        Parameters
-        ----------
-        n_rows : int
-        sizes : (K,) array
-            Coordinates of each component.
-        rank : int
-            Of the design.
-        """
+        """Whether diagonal blocks do in place of the whole Newton matrix, by `cost`."""
         if self.solver is not Solver.AUTO:
             return self.solver is Solver.BLOCK
         whole = cost.dense_work(n_rows, sizes)
@@ -89,10 +80,7 @@ class SolverChoice:
         lasts: bool,
         observed: bool,
     ) -> float:
-        """Numbers in memory of the solver that this chooses for a design of such a size.
-
-        ``lasts`` and ``observed`` are as in `cost.dense_numbers`.
-        """
+        """Numbers in memory of the solver that this chooses, as in `cost.dense_numbers`."""
         m = n_components * rank
         if self.uses_blocks(n_rows, np.full(n_components, float(rank)), rank):
             by_blocks = cost.blocks_numbers(n_rows, rank, n_components, n_threads)

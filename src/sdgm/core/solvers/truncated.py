@@ -1,10 +1,10 @@
 """The innermost loop for many components: Newton's method without Newton's matrix.
 
-Directions come from conjugate gradients, whose products with the curvature cost as much as a
-gradient, and which end early: far from the mode a rough direction is as good as an exact one, and
-one that leads far outside the trust radius is worth nothing. The diagonal
-blocks, which cost as much as dozens of products, are computed once where the climb begins, to
-precondition; and again at its end, for the evidence, if that is elsewhere.
+Directions come from preconditioned conjugate gradients, whose products with the curvature cost as
+much as a gradient, and which end early: far from the mode a rough direction is as good as an exact
+one, and steps stay within a trust radius. The diagonal blocks, which cost as much as dozens of
+products, are computed once where the climb begins, to precondition; and again at its end, for the
+evidence, if that is elsewhere.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from sdgm.core.solvers.points import (
     log_posterior,
 )
 
-# conjugate gradients end when the residual has shrunk by such a factor, rough to exact, or after
-# so many products
+# conjugate gradients end when the residual has shrunk by this factor, rough to exact, or after this
+# many products
 ROUGH, EXACT = 0.1, 1e-3
 MAX_PRODUCTS = 60
-# products after which the blocks are computed anew, at least, where that is less work
+# least number of products after which the blocks are computed again, where that is less work
 MANY_PRODUCTS = 30
 # steps in place of one with Newton's matrix: they are rougher, and much less work
 STEPS = 10
-# the next direction may be so many times as long as the step that was taken, in full or in part
+# trust radius relative to the step that was taken, in full or in part
 FAR, NEAR = 4.0, 1.0
 # log posterior per component that a climb gains before its end counts as elsewhere
 ELSEWHERE = 0.1
@@ -79,14 +79,14 @@ def maximize_by_blocks(
     r_from: Mixture | None,
     observed: bool = False,
 ) -> tuple[NewtonPoint, int]:
-    """As `newton.maximize_over_w`; the precision at the end is that of the diagonal blocks."""
+    """As `newton.maximize_over_w`, with the diagonal blocks as precision at the end."""
     complete = r_from is not None or rows.has_initial_r
 
     at = partial(gradient_point, rows, whitening, r_from=r_from)
 
     def blocks_at(place: GradientPoint | NewtonPoint) -> BlockPrecision:
         curvature = curvature_blocks(rows, place.mixture, whitening)
-        return BlockPrecision.from_blocks(whitening.coordinates, curvature, robust=True)
+        return BlockPrecision.from_blocks(whitening.coordinates, curvature)
 
     def height(place: GradientPoint | NewtonPoint) -> float:
         return log_posterior(place.fit, place.theta, complete=complete)
@@ -140,22 +140,12 @@ class Preconditioner:
 
     Adding the same to the weights of a column in all components changes no posterior: along such
     directions there is nothing but the prior, however large the blocks are.
-
-    Attributes
-    ----------
-    blocks : BlockPrecision
-    shared : (n,) integer array
-        Coordinates that are weights of columns which all components have.
-    group : (n,) integer array
-        Counts those columns.
-    unit : (n,) array
-        The direction of each, of length one.
     """
 
     blocks: BlockPrecision
-    shared: IntArray
-    group: IntArray
-    unit: FloatArray
+    shared: IntArray  # coordinates that are weights of columns which all components have: (n,)
+    group: IntArray  # counts those columns: (n,)
+    unit: FloatArray  # their directions, each of length one: (n,)
 
     @classmethod
     def of(cls, blocks: BlockPrecision, whitening: Whitening) -> Preconditioner:
@@ -180,15 +170,7 @@ class Preconditioner:
 
 
 class Path(NamedTuple):
-    """What conjugate gradients came to.
-
-    Attributes
-    ----------
-    end : (m,) array
-    length : float
-        In the norm of what preconditions.
-    n_products : int
-    """
+    """Where conjugate gradients end, with the length in the norm of the preconditioner."""
 
     end: FloatArray
     length: float
@@ -204,18 +186,8 @@ def conjugate_gradients(
 ) -> Path:
     """An uphill direction near the solution of ``product(x) = b``.
 
-    Ends early at a direction of negative curvature, with what is reached, and where it leaves the
-    region that is trusted.
-
-    Parameters
-    ----------
-    product : callable
-    b : (m,) array
-    inverse : Preconditioner or BlockPrecision
-    residual : float
-        Part of b, in the norm of the inverse, that may be left.
-    radius : float
-        Of the trusted region.
+    Ends early at a direction of negative curvature and at the trust radius. ``residual`` is the
+    part of b, in the norm of the inverse, that may be left.
     """
     x, left = np.zeros_like(b), b.copy()
     z = inverse.solve(left)

@@ -1,4 +1,4 @@
-// The same formula as sdgm.portable.PortableModel, number by number.
+// The same formula as sdgm.export.model.ExportModel, number by number.
 
 // Features of a row: numbers, NaN where missing; categories as index of their level.
 function encoded(inputs, values) {

@@ -13,7 +13,7 @@ from sdgm import (
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,
 )
-from sdgm.portable import portable
+from sdgm.export.model import exportable
 
 X, y = make_blobs(120, centers=3, random_state=0)
 MODELS = [
@@ -34,23 +34,23 @@ def test_the_numbers_predict_what_the_model_predicts(model) -> None:
     model.fit(X, y)
     far = np.vstack([X, [[1e300, -1e300], [0.0, 1e40]]])
     np.testing.assert_allclose(
-        portable(model).log_proba(far), model.predict_log_proba(far), rtol=1e-12, atol=1e-12
+        exportable(model).model.log_proba(far), model.predict_log_proba(far), rtol=1e-12, atol=1e-12
     )
 
 
 def test_inputs_have_the_names_of_the_columns() -> None:
-    assert portable(SDGMClassifier(1).fit(X, y)).feature_names == ("x1", "x2")
+    assert exportable(SDGMClassifier(1).fit(X, y)).feature_names == ("x1", "x2")
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["age", "dose"])
-    assert portable(SDGMClassifier(1).fit(frame, y)).feature_names == ("age", "dose")
+    assert exportable(SDGMClassifier(1).fit(frame, y)).feature_names == ("age", "dose")
 
 
 def test_what_cannot_be_carried_away_is_refused() -> None:
     with pytest.raises(ValueError, match="predictive='map'"):
-        portable(SDGMClassifier(1, predictive="averaged").fit(X, y))
+        exportable(SDGMClassifier(1, predictive="averaged").fit(X, y))
     with pytest.raises(ValueError, match="name a kernel"):
-        portable(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 100.0, y))
+        exportable(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 100.0, y))
     with pytest.raises(ValueError, match="given as a function"):
-        portable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T).fit(X, y))
+        exportable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T).fit(X, y))
     with pytest.raises(TypeError, match="int is no model of sdgm"):
-        portable(3)
+        exportable(3)
