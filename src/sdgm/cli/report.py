@@ -33,12 +33,5 @@ def report(
         from sdgm.tables.writing import check_output
 
         check_output(output, (".html", ".htm"), model, data)
-        if data is None:
-            path = write_report(load_model(model), output, title=title)
-        else:
-            from sdgm.tables.evaluation import evaluate_table
-
-            loaded = load_table_model(model)
-            held_out = evaluate_table(loaded, data).as_dict()
-            path = write_report(loaded, output, held_out=held_out, title=title)
-        print_written(path)
+        loaded = load_model(model) if data is None else load_table_model(model)
+        print_written(write_report(loaded, output, data=data, title=title))

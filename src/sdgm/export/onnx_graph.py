@@ -130,8 +130,6 @@ class Writer:
         nan = self.graph.constant(np.array(np.nan, dtype=self.dtype), "nan")
         return self.node("Where", missing, nan, P, name="checked_probabilities")
 
-    # --- the original form ---
-
     def _monomials(self, z: str, basis: Monomials) -> str | None:
         """Linear terms, products and the squared norm, in this order: (N, n_columns)."""
         linear, products, norms = _kinds(basis)
@@ -156,8 +154,6 @@ class Writer:
         squares = self.node("Mul", z, z, name="squares")
         ones = self.number(np.ones((len(self.model.center), 1)), "ones")
         return self.node("MatMul", squares, ones, name="squared_norm")
-
-    # --- the dual form ---
 
     def _kernels(self, z: str, basis: KernelBasis) -> str | None:
         """Kernel values at the relevance vectors: (N, n_vectors)."""

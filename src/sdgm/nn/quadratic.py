@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sdgm._choice import choice
+
 # variables from which a gradient written out is faster than one by autograd
 MANY = 32
 
@@ -73,7 +75,7 @@ def features(x: Tensor, covariance_type: str, projection: Tensor | None = None) 
     >>> features(torch.tensor([2.0, 3.0]), "full")
     tensor([2., 3., 4., 6., 9.])
     """
-    match CovarianceType(covariance_type):
+    match choice("covariance_type", covariance_type, CovarianceType):
         case CovarianceType.FULL:
             return with_products(x, x)
         case CovarianceType.DIAG:

@@ -126,14 +126,12 @@ def _counts(module: nn.Module, own: list[nn.Parameter]) -> tuple[int, int]:
     """Weights, and those that evaluation uses."""
     if not isinstance(module, SparseModule):
         return sum(p.numel() for p in own), sum(int(p.count_nonzero()) for p in own)
-    noise = module.log_sigma2
-    others: list[Tensor] = [p for p in own if p is not noise and p is not module.weight]
+    others: list[Tensor] = [p for p in own if p is not module.log_sigma2 and p is not module.weight]
     n_weights = module.weight.numel() + sum(p.numel() for p in others)
     kept = module.kept_weight()
     if isinstance(module, SDGM):
-        alive = module.alive
-        kept = kept[alive]
-        others = [p[alive] if p is module.bias else p for p in others]
+        kept = kept[module.alive]
+        others = [p[module.alive] if p is module.bias else p for p in others]
     return n_weights, sum(int(p.count_nonzero()) for p in [kept, *others])
 
 

@@ -36,9 +36,6 @@ HISTORY = {
 MAX_SPREAD = 4_000_000
 
 
-# --- to a record ---
-
-
 def kind_of(model: Any) -> Kind:
     """Which of the classifiers a model is."""
     kind: Any = type(model).__name__
@@ -81,9 +78,6 @@ def to_document(classifier: BaseSDGM) -> Classifier:
             }
         ),
     )
-
-
-# --- and back ---
 
 
 def unfitted(kind: type[Any], parameters: dict[str, Any]) -> Any:

@@ -19,8 +19,6 @@ from sdgm.persistence.values import decoded, encoded
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 
-# --- to bytes ---
-
 
 def to_bytes(model: Any) -> bytes:
     """The file of a model, once it was read back and found to be the same."""
@@ -69,9 +67,6 @@ def classifier_of(model: Any) -> BaseSDGM:
     if isinstance(model, TableModel):
         return model.classifier
     return model.estimator_ if isinstance(model, SemiSupervisedSDGMClassifier) else model
-
-
-# --- and back ---
 
 
 def read(stream: BinaryIO, size: int) -> Any:

@@ -20,9 +20,6 @@ from sdgm.tables.model import TableModel
 STORY_NAME = re.compile(r"[A-Za-z0-9_./-]{1,100}", re.ASCII)
 
 
-# --- to a record ---
-
-
 def to_document(model: TableModel) -> Table:
     """What a model of a table adds to its classifier; its own record is kept as it is."""
     story = {name: np.asarray(array) for name, array in sorted(model.story.items())}
@@ -48,9 +45,6 @@ def column_record(column: Input) -> NumberColumn | CategoryColumn:
         fill = None if column.fill is None else float(column.fill)
         return NumberColumn(column.name, fill, bool(column.indicator))
     return CategoryColumn(column.name, list(column.levels), bool(column.missing))
-
-
-# --- and back ---
 
 
 def from_document(table: Table, record: dict[str, Any], classifier: BaseSDGM) -> TableModel:

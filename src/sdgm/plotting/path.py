@@ -153,11 +153,10 @@ class WeightsPathDisplay:
     def _mark_chosen(self) -> None:
         """A vertical line at the chosen number of weights, named in the legend."""
         self.chosen_lines_: list[Any] = []
-        if self.chosen is None:
-            return
-        label = f"chosen: {self.chosen} weight{'s' if self.chosen != 1 else ''}"
-        look: dict[str, Any] = {"color": FRAME_COLOR, "lw": 6.0, "alpha": 0.35, "zorder": 0}
-        self.chosen_lines_ = [each.axvline(self.chosen, label=label, **look) for each in self.axes_]
+        if self.chosen is not None:
+            label = f"chosen: {self.chosen} weight{'s' if self.chosen != 1 else ''}"
+            look: dict[str, Any] = {"color": FRAME_COLOR, "lw": 6.0, "alpha": 0.35, "zorder": 0}
+            self.chosen_lines_ = [ax.axvline(self.chosen, label=label, **look) for ax in self.axes_]
 
     def _set_ticks(self, ax: Any, xscale: str) -> None:
         """A few whole numbers, no matter which scale."""

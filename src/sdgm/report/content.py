@@ -61,8 +61,7 @@ class Content:
     @property
     def target(self) -> str | None:
         """Name of the column with the labels, as it is shown."""
-        target = getattr(self.model, "target", None)
-        return None if target is None else shown(target)
+        return shown(self.model.target) if hasattr(self.model, "target") else None
 
     @cached_property
     def history(self) -> dict[str, list[float]]:
