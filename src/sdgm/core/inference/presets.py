@@ -6,8 +6,8 @@ from sdgm.core.inference.alpha_updates import Bounds, MacKay, TwoPhase
 from sdgm.core.inference.learning import Method
 from sdgm.core.inference.mode import EM, EMGradient
 from sdgm.core.inference.phases import FewWeights
-from sdgm.core.inference.pruning import EmptyComponents, EmptyComponentsAndTies
 from sdgm.core.inference.preset import Preset
+from sdgm.core.inference.pruning import EmptyComponents, EmptyComponentsAndTies
 from sdgm.core.inference.recipe import Preparation, Recipe
 from sdgm.core.inference.stopping import Settled
 
