@@ -36,7 +36,7 @@ from sdgm.estimators.choosing import (
     preference,
     soft_sample,
 )
-from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.parameters import OpenSettings
 from sdgm.estimators.plan import Plan, plan_of
 from sdgm.estimators.run import Run
 from sdgm.estimators.sample import Sample

@@ -13,8 +13,8 @@ from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.inference.initialization import Start
 from sdgm.core.inference.presets import FAST
+from sdgm.core.model.fitted_model import Scaler
 from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
-from sdgm.core.model.scaler import Scaler
 from sdgm.estimators import kernel_form
 from sdgm.estimators.kernel_form import MAX_SPREAD, MIN_CANDIDATES, spread_candidates
 from sdgm.estimators.problem import Problem

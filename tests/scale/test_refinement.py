@@ -14,7 +14,7 @@ from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.presets import FAST
 from sdgm.core.model.features import monomials
-from sdgm.core.model.scaler import Scaler
+from sdgm.core.model.fitted_model import Scaler
 from sdgm.core.model.state import State
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.estimators.run import Run

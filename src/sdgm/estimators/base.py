@@ -17,8 +17,7 @@ from sdgm.estimators.parameters import Predictive, components_per_class
 from sdgm.estimators.plan import form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import prepared
-from sdgm.estimators.progress import CallbackSupportMixin, Task, with_callbacks
-from sdgm.estimators.run import Run
+from sdgm.estimators.run import CallbackSupportMixin, Run, Task, with_callbacks
 from sdgm.estimators.training import Candidate, Fit, Training
 from sdgm.scale.checkpoint import fingerprint, kept_checkpoint
 from sdgm.scale.many_rows import fit_many_rows, has_many_rows, table_of

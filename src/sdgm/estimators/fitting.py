@@ -23,13 +23,12 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.budget import within_budget
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import Columns, Problem
-from sdgm.estimators.progress import print_end, warn_user
 from sdgm.estimators.requirements import (
     largest_matrix,
     require_learning,
     require_rank,
 )
-from sdgm.estimators.run import Run
+from sdgm.estimators.run import Run, print_end, warn_user
 from sdgm.estimators.training import Fit, Training
 from sdgm.exceptions import NumericalTroubleWarning
 from sdgm.scale.memory_estimate import keeps_covariance

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.reference import Reference
-from sdgm.estimators.open_settings import OpenSettings
+from sdgm.estimators.parameters import OpenSettings
 from sdgm.estimators.problem import Columns, Problem
 
 # components per class that are tried when their number is left open

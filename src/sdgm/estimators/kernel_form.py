@@ -18,8 +18,7 @@ from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
 from sdgm.core.selection.reference import Reference
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
-from sdgm.estimators.open_settings import OpenSettings
-from sdgm.estimators.parameters import positive_number
+from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.memory import require_memory
 from sdgm.scale.memory_estimate import explicit_bytes, gram_bytes

@@ -25,8 +25,8 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.solvers.select import Solver
 from sdgm.estimators.forms import Form
 from sdgm.estimators.kernel_form import KernelForm
-from sdgm.estimators.open_settings import OpenSettings
 from sdgm.estimators.parameters import (
+    OpenSettings,
     Predictive,
     Prior,
     boolean,

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_X_y
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.initialization import Start, distinct_rows
-from sdgm.core.model.scaler import Scaler
-from sdgm.estimators.open_settings import is_open
+from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.parameters import (
     check_classes,
     check_labels,
@@ -21,10 +20,11 @@ from sdgm.estimators.parameters import (
     choice,
     class_factors,
     components_per_class,
+    is_open,
 )
 from sdgm.estimators.plan import Plan, plan_of
 from sdgm.estimators.problem import LARGEST_INPUT, Problem
-from sdgm.estimators.progress import warn_user
+from sdgm.estimators.run import warn_user
 from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning
 

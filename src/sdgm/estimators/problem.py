@@ -12,7 +12,7 @@ from sdgm.core.inference.initialization import Start
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
-from sdgm.core.model.scaler import Scaler
+from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.sample import Sample
 
 # inputs, and features or kernel values, whose squares can still be summed

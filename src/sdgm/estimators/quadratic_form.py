@@ -14,8 +14,7 @@ from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_mon
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.reference import Reference
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
-from sdgm.estimators.open_settings import OpenSettings
-from sdgm.estimators.parameters import choice
+from sdgm.estimators.parameters import OpenSettings, choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.memory import require_memory
 from sdgm.scale.memory_estimate import feature_bytes

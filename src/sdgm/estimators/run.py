@@ -1,16 +1,130 @@
-"""What goes along with a fit: its checkpoint, the lines it prints, who is told, and where it is."""
+"""What goes along with a fit: its checkpoint, printed lines, callbacks, warnings, its stage."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.model.state import Record
-from sdgm.estimators.progress import LINE_EVERY, Task, print_line
 from sdgm.scale.checkpoint import Checkpoint, NoCheckpoint
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin where it does not exist yet."""
+
+    def with_callbacks(method: F) -> F:
+        """The method as it is."""
+        return method
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "Run",
+    "Task",
+    "print_end",
+    "print_line",
+    "warn_user",
+    "with_callbacks",
+]
+
+# iterations between two lines at verbose=1
+LINE_EVERY = 10
+# packages between a fit and the user's own line
+LIBRARIES = ("sdgm", "sklearn", "joblib", "contextlib")
+
+
+def print_line(record: Record) -> None:
+    """One line on the state of learning."""
+    print(
+        f"[sdgm] iteration {record.iteration:4d}  weights {record.n_weights:6d}  "
+        f"components {record.n_components:3d}  log likelihood {record.log_likelihood:12.4f}  "
+        f"log evidence {record.log_evidence:12.4f}  {record.seconds:7.2f} s",
+        flush=True,
+    )
+
+
+def print_end(result: Result) -> None:
+    """One line on why learning ended."""
+    last = result.records[-1] if result.records else None
+    seconds = f" in {last.seconds:.2f} s" if last else ""
+    print(
+        f"[sdgm] {result.stop.value} after {len(result.records)} iterations{seconds}: "
+        f"{result.state.n_weights} weights in {result.state.n_components} components",
+        flush=True,
+    )
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's own code that led here."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES:
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+class Task:
+    """A fit as scikit-learn's callbacks see it; without a context nobody is told anything.
+
+    Parameters
+    ----------
+    estimator : the estimator being fitted
+    make_context : callable or None
+        Makes scikit-learn's callback context.
+    data : dict
+        ``X``, ``y`` and ``metadata`` for callbacks that want to score.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        make_context: Callable[[], Any] | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.make_context = make_context
+        self.data = data or {}
+        self.context: Any = None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody is told."""
+        return self.make_context is not None
+
+    def begin(self) -> None:
+        """Say that the fit begins."""
+        if self.make_context is not None:
+            self.context = self.make_context()
+            self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def end(self) -> None:
+        """Say that the fit ended."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+    def iteration(self, attributes: Callable[[Record], dict[str, Any]], record: Record) -> bool:
+        """Tell of a record, and of the fitted attributes at its state; true to stop."""
+        if self.context is None:
+            return False
+        task = self.context.subcontext(task_name="iteration")
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        stop = task.call_on_fit_task_end(
+            estimator=self.estimator,
+            reconstruction_attributes=partial(attributes, record),
+            **self.data,
+        )
+        return bool(stop)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
+from sdgm.core.model.fitted_model import FAR_AWAY
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
-from sdgm.core.model.scaler import FAR_AWAY
 from sdgm.export.model import ExportModel
 
 OLDEST_OPSET = 13

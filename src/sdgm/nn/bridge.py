@@ -12,8 +12,7 @@ from torch import Tensor
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
-from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.scaler import FAR_AWAY, Scaler
+from sdgm.core.model.fitted_model import FAR_AWAY, FittedModel, Scaler
 from sdgm.core.model.state import State
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.compact import factors, remaining_components

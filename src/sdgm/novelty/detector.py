@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.mixtures.density import held_out_density
-from sdgm.core.model.scaler import Scaler
+from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.parameters import check_labels, positive_integer
 from sdgm.estimators.preparation import center_and_inverse_scale
 

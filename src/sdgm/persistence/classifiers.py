@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.scaler import Scaler
+from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.core.model.state import Record, State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier

@@ -22,8 +22,7 @@ from sdgm.core.inference.mode import STEPS_TO_MODE
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.basis import Basis
-from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.scaler import Scaler
+from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
@@ -31,8 +30,7 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
-from sdgm.estimators.progress import print_line
-from sdgm.estimators.run import Run
+from sdgm.estimators.run import Run, print_line
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory_estimate import keeps_covariance
 

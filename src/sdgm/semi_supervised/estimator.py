@@ -32,8 +32,7 @@ from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
-from sdgm.estimators.progress import warn_user
-from sdgm.estimators.run import Run
+from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
 from sdgm.scale.memory import require_memory
 from sdgm.scale.memory_estimate import NUMBER, reference_bytes
