@@ -93,9 +93,9 @@ class SemiSupervisedSDGMClassifier(
     Attributes
     ----------
     estimator_ : SDGMClassifier or KernelSDGMClassifier
-        The classifier that was learned. Its covariance of the weights is that given the labels.
+        The classifier that was learned. Its covariance of the weights is from the labelled rows.
     classes_ : array of shape (n_classes,)
-        Labels, without -1. ``coef_``, ``covariance_`` and the like are also those of the estimator.
+        Labels, without -1.
     transduction_ : array of shape (n_samples,)
         Labels of the training rows: as given, else the most probable by the classifier.
     shares_ : dict from str to float
@@ -105,6 +105,8 @@ class SemiSupervisedSDGMClassifier(
         Sum of the shares of these.
     n_labelled_ : int
         Rows with a label and a weight above zero.
+    model_, coef_, intercept_, covariance_, n_active_weights_ :
+        Of ``estimator_``, as are ``n_components_``, ``component_class_`` and ``mixture_weights_``.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
