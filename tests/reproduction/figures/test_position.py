@@ -21,11 +21,13 @@ from reproduction.figures.position import (
     arrows,
     draw_position,
 )
+from reproduction.gaussian_processes.estimator import MixtureOfGPsClassifier
 from sdgm.estimators.forms import AUTO_COMPONENTS
 
 ESTIMATORS = [box for box in BOXES if box.is_code]
 # public names are imported when they are first asked for
 CLASSIFIERS = {name: getattr(sdgm, name) for name in sdgm.__all__ if name.endswith("Classifier")}
+CLASSIFIERS["MixtureOfGPsClassifier"] = MixtureOfGPsClassifier
 
 
 def inside(box: Box, x: float, y: float) -> bool:
