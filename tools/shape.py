@@ -210,20 +210,20 @@ def mixins(tree: ast.Module) -> list[str]:
 
 def shape_of_learn(path: Path, tree: ast.Module) -> list[Row]:
     """Lines of the body without docstring, blanks and comments; its decisions and loops."""
-    rows = []
+    rows: list[Row] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "learn":
             text = path.read_text().splitlines()
             body = node.body[1:] if ast.get_docstring(node) else node.body
             lines = [line.strip() for line in text[body[0].lineno - 1 : node.end_lineno]]
             n_lines = sum(bool(line) and not line.startswith("#") for line in lines)
-            kinds = Counter(type(part) for part in ast.walk(node))
-            branches = kinds[ast.If] + kinds[ast.IfExp] + kinds[ast.ExceptHandler]
+            kinds: Counter[type] = Counter(type(part) for part in ast.walk(node))
+            branches = kinds[ast.If] + kinds[ast.IfExp] + kinds[ast.Try]
             loops = kinds[ast.For] + kinds[ast.While]
             where = path.relative_to(SOURCE).as_posix()
             rows += [
                 (f"`learn`, lines of body ({where})", str(n_lines)),
-                ("`learn`, branches (if, conditional expression, except)", str(branches)),
+                ("`learn`, branches (if, conditional expression, try)", str(branches)),
                 ("`learn`, loops", str(loops)),
                 (f"lines of {where}", str(len(text))),
             ]
