@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         threads=options.threads,
         timeout=options.timeout or benchmark.timeout,
         jobs=options.jobs,
-        only=dict(options.only),
+        only={name: [v for n, v in options.only if n == name] for name, _ in options.only},
     )
     is_trial = plan.quick or plan.only or plan.rows
     output: Path = options.output or (TRIAL_OUTPUT if is_trial else OUTPUT)
@@ -82,8 +82,8 @@ def make_parser() -> argparse.ArgumentParser:
     add("--threads", type=thread_counts, default=(1, 2), help="where they vary (default: 1,2)")
     add("--timeout", type=float, help="seconds for one cell")
     add("--jobs", type=positive, default=1, help="cells at a time (default: 1)")
-    words = "cells with these values, such as data=iris,wine"
-    add("--only", type=field_values, action="append", default=[], metavar="FIELD=VALUE", help=words)
+    words = "cells with this value, or one of several; such as data=iris"
+    add("--only", type=field_value, action="append", default=[], metavar="FIELD=VALUE", help=words)
     words = "folder of page and records (default: docs; of trials benchmarks/runs)"
     add("--output", type=Path, help=words)
     return parser
@@ -101,12 +101,12 @@ def thread_counts(text: str) -> tuple[int, ...]:
     return tuple(sorted({positive(part) for part in text.split(",")}))
 
 
-def field_values(text: str) -> tuple[str, list[str]]:
-    """``"data=iris,wine"`` as a name and its values."""
-    field, _, values = text.partition("=")
-    if not values:
+def field_value(text: str) -> tuple[str, str]:
+    """``"data=iris"`` as a name and its value, which may have commas."""
+    field, _, value = text.partition("=")
+    if not value:
         raise ValueError(text)
-    return field, values.split(",")
+    return field, value
 
 
 def summary(name: str) -> str:

@@ -91,6 +91,8 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
 def test_only_chooses_cells_by_their_fields() -> None:
     plan = Plan(only={"data": ["wine", "heart"], "split": ["0"]})
     assert [cell for cell in CELLS if plan.wants(cell)] == CELLS[1:]
+    given = command.make_parser().parse_args(["accuracy", "--only", "method=SVM, tuned"])
+    assert given.only == [("method", "SVM, tuned")]
 
 
 def test_a_child_process_measures_a_cell_with_the_threads_it_is_given(tmp_path: Path) -> None:
