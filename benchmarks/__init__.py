@@ -1,5 +1,5 @@
-"""Timings of sdgm: against its peers, of prediction, and as problems grow.
+"""Measurements of sdgm: ``python -m benchmarks`` lists them, with a NAME it runs one.
 
-Run ``python -m benchmarks`` from the root of the repository. Four steps, each of its own: run (in
-child processes), collect (JSON lines), plot, write the page.
+A benchmark is a module, or a package, that declares a `runner.Benchmark`: the cells to measure, a
+function that measures one of them in a process of its own, and a function that writes the page.
 """

@@ -1,82 +1,91 @@
-"""The command: ``python -m benchmarks [peers|predict|growth|all|report] [options]``.
+"""The command: ``python -m benchmarks [NAME [PART ...] [options]]``.
 
-Without a word it runs everything, which takes some twenty minutes on two cores that have nothing
-else to do; ``--quick`` takes two or three.
+Every cell of a benchmark is measured in a process of its own and kept as a line of
+``results/benchmark-NAME.jsonl``, so that a run that was stopped goes on where it was; a cell that
+failed or ran out of time is measured again. Remove a line to measure its cell again.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import growth, peers, prediction, records
-from benchmarks.child import ROOT
-from benchmarks.data import PROBLEMS, MissingDataError
-from benchmarks.machine import header
-from benchmarks.settings import Settings
+from benchmarks.runner import ROOT, Benchmark, Plan, load, run
+from sdgm.datasets import MissingDataError
 
-RUNS = {"peers": peers.run, "predict": prediction.run, "growth": growth.run}
-NEED_DATA = {"peers", "predict"}
-REPEATS, QUICK_REPEATS = 20, 2
-# a quick run stays out of the documentation, in a folder that git ignores
-OUTPUT, QUICK_OUTPUT = ROOT / "docs", ROOT / "benchmarks" / "runs"
+NAMES = (
+    "peers", "prediction", "growth", "scale", "accuracy", "choice_time", "presets", "calibration",
+    "bounds", "novelty", "semi_supervised", "c_model", "table_prediction", "head",
+)  # fmt: skip
+REPORT = "report"
+# what is not a whole run stays out of the documentation, in a folder that git ignores
+OUTPUT, TRIAL_OUTPUT = ROOT / "docs", ROOT / "benchmarks" / "runs"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Parse, measure, write."""
+    """List the benchmarks, or run one and write its page."""
+    argv = list(sys.argv[1:] if argv is None else argv)
     parser = make_parser()
     options = parser.parse_args(argv)
-    settings = Settings(
-        repeats=options.repeats or (QUICK_REPEATS if options.quick else REPEATS),
-        threads=options.threads,
+    if options.name is None:
+        print("\n".join(f"{name:17} {summary(name)}" for name in NAMES))
+        return
+    benchmark = load(options.name)
+    parts = chosen_parts(parser, benchmark, options.parts)
+    plan = Plan(
         quick=options.quick,
-        timeout=options.timeout,
+        repeats=options.repeats
+        or (benchmark.quick_repeats if options.quick else benchmark.repeats),
+        rows=options.rows,
+        threads=options.threads,
+        timeout=options.timeout or benchmark.timeout,
+        jobs=options.jobs,
+        only=dict(options.only),
     )
-    output = options.output or (QUICK_OUTPUT if options.quick else OUTPUT)
-    wanted = {"all": list(RUNS), "report": []}.get(options.what, [options.what])
-    if NEED_DATA.intersection(wanted):
-        require_data(parser)
-    command = " ".join(["python -m benchmarks", *(sys.argv[1:] if argv is None else argv)])
-    for name in wanted:
-        print(f"{name}: {settings.repeats} rounds, threads {settings.threads}", flush=True)
-        path = records.path_of(output, name)
-        records.write(path, header(settings, command), RUNS[name](settings))
-    from benchmarks.report import write_page  # matplotlib is not needed before
+    is_trial = plan.quick or plan.only or plan.rows
+    output: Path = options.output or (TRIAL_OUTPUT if is_trial else OUTPUT)
+    command = shlex.join(["python", "-m", "benchmarks", *argv])
+    try:
+        if parts is not None:
+            run(benchmark, plan, parts, output, command)
+    except MissingDataError as error:
+        parser.exit(2, f"{error}\n")
+    print(f"written: {benchmark.write(output)}")
 
-    print(f"written: {write_page(output)}")
+
+def chosen_parts(
+    parser: argparse.ArgumentParser, benchmark: Benchmark, words: list[str]
+) -> list[str] | None:
+    """Parts to measure, all of them where none is named; None for the page alone."""
+    for word in words:
+        if word not in (*benchmark.parts, REPORT):
+            known = ", ".join((*benchmark.parts, REPORT))
+            parser.error(f"{word!r} is none of {known}")
+    if words == [REPORT]:
+        return None
+    return [word for word in words if word != REPORT] or list(benchmark.parts)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description="Time sdgm against its peers, its prediction, and its growth; write a page.",
-    )
-    parser.add_argument(
-        "what",
-        nargs="?",
-        default="all",
-        choices=[*RUNS, "all", "report"],
-        help="what to measure; report only writes the page again (default: all)",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=positive,
-        help=f"rounds, and seeds 0, 1, ... (default: {REPEATS}; quick: {QUICK_REPEATS})",
-    )
-    parser.add_argument(
-        "--threads", type=thread_counts, default=(1, 2), help="counts to measure (default: 1,2)"
-    )
-    parser.add_argument("--quick", action="store_true", help="small, to see that it works")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, help="seconds per point of growth (default: 300)"
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        help="folder of the page (default: docs; quick: benchmarks/runs)",
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    add = parser.add_argument
+    add("name", nargs="?", choices=NAMES, metavar="NAME", help="; ".join(NAMES))
+    words = "parts to measure (default: all); report writes the page again from its records"
+    add("parts", nargs="*", metavar="PART", help=words)
+    add("--quick", action="store_true", help="small, to see that it works")
+    add("--repeats", type=positive, help="splits, seeds or rounds of timing")
+    add("--rows", type=positive, help="rows, or the most rows where they grow")
+    add("--threads", type=thread_counts, default=(1, 2), help="where they vary (default: 1,2)")
+    add("--timeout", type=float, help="seconds for one cell")
+    add("--jobs", type=positive, default=1, help="cells at a time (default: 1)")
+    words = "cells with these values, such as data=iris,wine"
+    add("--only", type=field_values, action="append", default=[], metavar="FIELD=VALUE", help=words)
+    words = "folder of page and records (default: docs; of trials benchmarks/runs)"
+    add("--output", type=Path, help=words)
     return parser
 
 
@@ -92,13 +101,19 @@ def thread_counts(text: str) -> tuple[int, ...]:
     return tuple(sorted({positive(part) for part in text.split(",")}))
 
 
-def require_data(parser: argparse.ArgumentParser) -> None:
-    """Stop before the first timing when a data file is missing."""
-    for load in PROBLEMS.values():
-        try:
-            load()
-        except MissingDataError as error:
-            parser.exit(2, f"{error}\nOnly `python -m benchmarks growth` needs no data file.\n")
+def field_values(text: str) -> tuple[str, list[str]]:
+    """``"data=iris,wine"`` as a name and its values."""
+    field, _, values = text.partition("=")
+    if not values:
+        raise ValueError(text)
+    return field, values.split(",")
+
+
+def summary(name: str) -> str:
+    """First line of a module, which need not be imported for it."""
+    path = ROOT / "benchmarks" / name
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()[0]
 
 
 if __name__ == "__main__":

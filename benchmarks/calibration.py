@@ -1,17 +1,15 @@
-"""Probabilities and uncertainty: ``python -m benchmarks.calibration``.
+"""Probabilities and uncertainty.
 
 The no-argument classifiers with MAP probabilities, averaged over the posterior of the weights, and
 with temperature scaling, beside logistic regression and a calibrated support vector machine; on the
 sets as they are, and on two-class sets whose rarer class is thinned. `calibration_page` writes what
-came out. Cells are kept in the output folder, so that a run that was stopped goes on.
+came out.
 """
 
 from __future__ import annotations
 
-import argparse
-import shlex
-from pathlib import Path
-from time import perf_counter
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,15 +17,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 
-from benchmarks.accuracy import BUNDLED, IDA, METHODS, Split, split_of
-from benchmarks.calibration_page import (
-    AS_THEY_ARE,
-    IMBALANCED,
-    draw_rejection,
-    draw_reliability,
-    page,
-)
-from reproduction.cells import Key, Record, run_cells
+from benchmarks.accuracy import METHODS
+from benchmarks.calibration_page import AS_THEY_ARE, IMBALANCED, SHARES, write
+from benchmarks.data import BUNDLED, IDA, Split, split_of
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Benchmark, Plan
+from benchmarks.timing import timed
 from sdgm.metrics import brier_score, expected_calibration_error, rejection_curve
 
 AUTOMATIC = ("KernelSDGMClassifier()", "SDGMClassifier()")
@@ -43,8 +38,7 @@ RARE = 0.1
 FOLDS = 5
 # probabilities below this count as this much in the log loss
 SMALLEST = 1e-15
-# for the pictures: shares of answered rows, and at most this many test rows of every split
-SHARES = np.linspace(0.01, 1.0, 100)
+# for the pictures: at most this many test rows of every split
 MAX_DRAWN = 200
 
 
@@ -79,17 +73,16 @@ def thinned(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any]:
     return X[kept], y[kept], rare
 
 
-def problem(key: Key) -> tuple[Split, Any]:
+def problem(block: str, data: str, split: int) -> tuple[Split, Any]:
     """Training and test rows of a cell, and weights of the test rows."""
-    split = int(key["split"] or 0)
-    X, y, X_test, y_test = split_of(str(key["data"]), split)
+    X, y, X_test, y_test = split_of(data, split)
     if len(X) > MAX_ROWS:
         X, _, y, _ = train_test_split(X, y, train_size=MAX_ROWS, stratify=y, random_state=split)
     # scikit-learn's temperature scaling takes labels that are numbers for column numbers
     labels, y = np.unique(y, return_inverse=True)
     y_test = np.searchsorted(labels, y_test)
     s = np.ones(len(X_test))
-    if key["block"] == IMBALANCED:
+    if block == IMBALANCED:
         X, y, rare = thinned(X, y, split)
         # the same classes in the same shares as among the training rows
         share, test_share = np.mean(y == rare), np.mean(y_test == rare)
@@ -97,16 +90,32 @@ def problem(key: Key) -> tuple[Split, Any]:
     return (X, y, X_test, y_test), s
 
 
-def measured_cell(key: Key) -> Record:
+def cells(plan: Plan) -> list[Cell]:
+    """Every model on every split of every set, as it is and thinned."""
+    return [
+        {"block": block, "data": name, "split": split, "model": model}
+        for split in range(plan.repeats)
+        for name in (("heart", "iris") if plan.quick else DATA)
+        for block in (AS_THEY_ARE, IMBALANCED)
+        if block == AS_THEY_ARE or name in TWO_CLASSES
+        for model in (*AUTOMATIC, *YARDSTICKS)
+    ]
+
+
+def measure(block: str, data: str, split: int, model: str) -> Iterator[Record]:
     """One model on one split: how good its kinds of probabilities are, and what they cost."""
-    (X, y, X_test, y_test), s = problem(key)
-    model = METHODS[str(key["model"])](X.shape[1], int(key["split"] or 0))
+    for way, values in ways_of(block, data, split, model).items():
+        yield {"way": way, **values}
+
+
+def ways_of(block: str, data: str, split: int, name: str) -> dict[str, Record]:
+    """Measures of all kinds of probabilities of a model."""
+    (X, y, X_test, y_test), s = problem(block, data, split)
+    model = METHODS[name](X.shape[1], split)
     results: dict[str, Record] = {}
 
     def add(way: str, fitting: float, predict: Any) -> Any:
-        begin = perf_counter()
-        P = predict()
-        seconds = perf_counter() - begin
+        P, seconds, _ = timed(predict)
         results[way] = {
             **measures(y_test, P, np.unique(y), s),
             "fit_seconds": fitting,
@@ -114,31 +123,25 @@ def measured_cell(key: Key) -> Record:
         }
         return P
 
-    fitting = fit_seconds(model, X, y)
-    if key["model"] in YARDSTICKS:
+    fitting = timed(partial(model.fit, X, y))[1]
+    if name in YARDSTICKS:
         add("", fitting, lambda: model.predict_proba(X_test))
-        return {"results": results}
+        return results
     P = add("MAP", fitting, lambda: model.predict_proba(X_test))
     add("averaged", fitting, lambda: model.predict_proba_averaged(X_test))
     scaled = CalibratedClassifierCV(model, method="temperature", cv=FOLDS, ensemble=False)
-    scaling = fit_seconds(scaled, X, y)
+    scaling = timed(partial(scaled.fit, X, y))[1]
     add("temperature", scaling, lambda: scaled.predict_proba(X_test))
     inverse = float(scaled.calibrated_classifiers_[0].calibrators[0].beta_)
     results["temperature"]["temperature"] = 1.0 / inverse
-    if key["block"] == IMBALANCED:
+    if block == IMBALANCED:
         shares = np.unique(y, return_counts=True)[1] / len(y)
         add("MAP / class shares", fitting, lambda: rescaled(P, 1.0 / shares))
         model.set_params(class_weight="balanced")
-        fitting = fit_seconds(model, X, y)
+        fitting = timed(partial(model.fit, X, y))[1]
         P = add("balanced", fitting, lambda: model.predict_proba(X_test))
         add("balanced * class shares", fitting, lambda: rescaled(P, shares))
-    return {"results": results}
-
-
-def fit_seconds(model: Any, X: Any, y: Any) -> float:
-    begin = perf_counter()
-    model.fit(X, y)
-    return perf_counter() - begin
+    return results
 
 
 def rescaled(P: Any, factors: Any) -> Any:
@@ -147,40 +150,4 @@ def rescaled(P: Any, factors: Any) -> Any:
     return P / P.sum(axis=1, keepdims=True)
 
 
-def main() -> None:
-    """Run what is missing, and write the page and its pictures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--data", nargs="*", default=DATA)
-    parser.add_argument("--output", type=Path, default=Path("calibration"))
-    options = parser.parse_args()
-    keys: list[Key] = [
-        {"block": block, "data": name, "split": split, "model": model}
-        for split in range(options.splits)
-        for name in options.data
-        for block in (AS_THEY_ARE, IMBALANCED)
-        if block == AS_THEY_ARE or name in TWO_CLASSES
-        for model in (*AUTOMATIC, *YARDSTICKS)
-    ]
-
-    def tell(done: int, total: int, key: Key | None) -> None:
-        last = "" if key is None else " ".join(map(str, key.values()))
-        print(f"\r{done}/{total} {last}\033[K", end="", flush=True)
-
-    path = options.output / "calibration.jsonl"
-    records = run_cells(path, keys, measured_cell, jobs=options.jobs, progress=tell)
-    chosen = ["--splits", str(options.splits)]
-    if options.data != DATA:
-        chosen += ["--data", *options.data]
-    command = f"python -m benchmarks.calibration {shlex.join(chosen)}"
-    (options.output / "calibration.md").write_text(page(records, command), encoding="utf-8")
-    draw_reliability(records, options.output / "calibration-reliability")
-    draw_rejection(records, options.output / "calibration-rejection", SHARES)
-    print(f"\nwrote {options.output / 'calibration.md'}")
-
-
-if __name__ == "__main__":
-    from benchmarks import calibration  # workers import functions by the module's name
-
-    calibration.main()
+BENCHMARK = Benchmark("calibration", cells, measure, write, repeats=3)

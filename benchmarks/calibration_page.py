@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reproduction.cells import Record
-from reproduction.environment import environment
+from benchmarks import markdown
+from benchmarks.environment import made_by
+from benchmarks.figures import panels, save
+from benchmarks.markdown import table
+from benchmarks.records import Record, results, select, values_of
 from sdgm.metrics import RejectionCurve, calibration_bins
 
 AS_THEY_ARE, IMBALANCED = "as they are", "imbalanced"
-BALANCED = ("balanced_error", "balanced error %", 100.0, 2)
+RARE_WAYS = (
+    "averaged", "temperature", "MAP / class shares", "balanced", "balanced * class shares"
+)  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -41,23 +46,24 @@ COSTS = [
 # the others are fitted once; scaling has five folds and the fit to all rows, tuning its grid
 N_FITS = {"temperature": 6, "SVM, tuned": 87, "logistic regression": 26}
 BINS = 10
+# of the rows that are answered, at which the rejection curves are kept
+SHARES = np.linspace(0.01, 1.0, 100)
 LOWEST = 0.5
 
 
 class Results:
-    """One block's results by method and data set.
-
-    Parameters
-    ----------
-    records : sequence of dict
-        As from `benchmarks.calibration`, of all blocks.
-    block : str
-    """
+    """One block's results by method and data set, of records of all blocks."""
 
     def __init__(self, records: Sequence[Record], block: str) -> None:
-        self.rows = list(flattened(records, block))
-        self.methods = list(dict.fromkeys(row["method"] for row in self.rows))
-        self.names = list(dict.fromkeys(row["data"] for row in self.rows))
+        self.rows = [
+            {
+                **record,
+                "method": ", ".join(filter(None, (record["model"], record["way"]))),
+                "fits": N_FITS.get(record["way"] or record["model"], 1),
+            }
+            for record in select(records, block=block)
+        ]
+        self.methods, self.names = (values_of(self.rows, field) for field in ("method", "data"))
 
     def per_set(self, method: str, field: str) -> np.ndarray[Any, Any]:
         """Mean over splits, for every data set."""
@@ -69,21 +75,6 @@ class Results:
     def of_splits(self, method: str, field: str) -> list[Any]:
         """Every value, in the order of the cells."""
         return [row[field] for row in self.rows if row["method"] == method]
-
-
-def flattened(records: Sequence[Record], block: str) -> Iterator[Record]:
-    """One row per data set, split, model and kind of probability."""
-    for record in records:
-        if record["block"] == block:
-            for way, values in record["results"].items():
-                method = f"{record['model']}, {way}" if way else record["model"]
-                n_fits = N_FITS.get(way or record["model"], 1)
-                yield {"data": record["data"], "method": method, **values, "fits": n_fits}
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
 def means(results: Results, columns: Sequence[Column]) -> str:
@@ -133,68 +124,48 @@ def pairs_of(results: Results, ways: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def page(records: Sequence[Record], command: str) -> str:
-    """The results as Markdown."""
+def write(output: Path) -> Path:
+    """The tables and both pictures."""
+    records = results(output, "calibration")
     plain, rare = Results(records, AS_THEY_ARE), Results(records, IMBALANCED)
-    n_splits = len({record["split"] for record in records})
     temperature = [m for m in plain.methods if m.endswith(", temperature")]
-    told = "Mean ± standard error over sets; in brackets on how many it is lower : higher."
-    balanced = Column(*BALANCED)
-    parts = [
-        "# Probabilities and uncertainty\n",
-        f"Written by `{command}`. {environment()}.\n",
-        "## Sets as they are\n",
-        f"Means over {len(plain.names)} data sets, {n_splits} splits each. The rejection area is "
-        "the mean error over all shares of rows answered, the most confident first.\n",
-        means(plain, [*MEASURES, *COSTS]),
-        "![reliability](../img/calibration-reliability.png)\n",
-        "![rejection](../img/calibration-rejection.png)\n",
-        f"### Differences\n\n{told}\n",
-        differences(plain, pairs_of(plain, ["averaged", "temperature"]), MEASURES),
-        "### Log loss\n",
-        per_set(plain, "log_loss", plain.methods),
-        "### Temperatures\n\nAbove one: the model was too sure of itself.\n",
-        per_set(plain, "temperature", temperature, 2),
-    ]
-    if rare.rows:
-        ways = ["averaged", "temperature", "MAP / class shares", "balanced"]
-        ways += ["balanced * class shares"]
-        pairs = pairs_of(rare, ways)
-        # both have the classes equally likely, with and without a fit of their own
-        pairs += [(one, f"{map_} / class shares") for one, map_ in pairs_of(rare, ["balanced"])]
-        parts += [
-            "## One of the rare class for ten of the other\n",
-            f"Means over {len(rare.names)} two-class sets, {n_splits} splits each. All but the "
-            "balanced error are for test rows weighted to the same shares; `MAP / class shares` "
-            "and `balanced` are meant for equally likely classes, and pay for it there.\n",
-            means(rare, [balanced, *MEASURES]),
-            f"### Differences\n\n{told}\n",
-            differences(rare, pairs, [balanced, *MEASURES]),
-            "### Log loss\n",
-            per_set(rare, "log_loss", rare.methods),
-            "### Balanced error\n",
-            per_set(rare, "balanced_error", rare.methods),
-        ]
-    return "\n".join(parts)
+    columns = [Column("balanced_error", "balanced error %", 100.0, 2), *MEASURES]
+    pairs = pairs_of(rare, RARE_WAYS)
+    # both have the classes equally likely, with and without a fit of their own
+    pairs += [(one, f"{map_} / class shares") for one, map_ in pairs_of(rare, ["balanced"])]
+    draw_reliability(plain, output / "img" / "calibration-reliability.png")
+    draw_rejection(plain, output / "img" / "calibration-rejection.png")
+    return markdown.write_filled(
+        output,
+        "calibration",
+        made_by=made_by(records),
+        n_sets=len(plain.names),
+        n_rare=len(rare.names),
+        n_splits=len(values_of(records, "split")),
+        means=means(plain, [*MEASURES, *COSTS]),
+        differences=differences(plain, pairs_of(plain, ["averaged", "temperature"]), MEASURES),
+        losses=per_set(plain, "log_loss", plain.methods),
+        temperatures=per_set(plain, "temperature", temperature, 2),
+        rare_means=means(rare, columns),
+        rare_differences=differences(rare, pairs, columns),
+        rare_losses=per_set(rare, "log_loss", rare.methods),
+        rare_errors=per_set(rare, "balanced_error", rare.methods),
+    )
 
 
-def draw_reliability(records: Sequence[Record], stem: Path) -> None:
+def draw_reliability(results: Results, path: Path) -> None:
     """Reliability of rows pooled over the sets, one panel per model and one for the others."""
-    from matplotlib.figure import Figure
-
-    from reproduction.figures.files import save_picture
     from sdgm.plotting import ReliabilityDisplay
 
-    results = Results(records, AS_THEY_ARE)
-    panels: dict[str, list[tuple[str, str]]] = {}
+    drawn_in: dict[str, list[tuple[str, str]]] = {}
     for method in results.methods:
         model, _, way = method.rpartition(", ")
         own = model.endswith("()")
-        panels.setdefault(model if own else "for comparison", []).append(
+        drawn_in.setdefault(model if own else "for comparison", []).append(
             (way if own else method, method)
         )
-    figure = Figure(figsize=(4.2 * len(panels), 5.0), layout="constrained")
-    for ax, (title, drawn) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+    figure, axes = panels(1, len(drawn_in), (4.2 * len(drawn_in), 5.0))
+    for ax, (title, drawn) in zip(axes[0], drawn_in.items(), strict=True):
         place: Any = ax
         for name, method in drawn:
             right = np.concatenate(results.of_splits(method, "right")).astype(bool)
@@ -213,26 +184,21 @@ def draw_reliability(records: Sequence[Record], stem: Path) -> None:
         place[0].set_title(title, size=11)
         place[0].set(xlim=(0.49, 1.01), ylim=(0.35, 1.02))
         place[0].legend(frameon=False, loc="lower right")
-    save_picture(figure, stem, dpi=90)
+    save(figure, path, dpi=90)
 
 
-def draw_rejection(records: Sequence[Record], stem: Path, shares: Any) -> None:
+def draw_rejection(results: Results, path: Path) -> None:
     """Rejection curves, averaged over the sets."""
-    from matplotlib.figure import Figure
-
-    from reproduction.figures.files import save_picture
     from sdgm.plotting import RejectionDisplay
 
-    results = Results(records, AS_THEY_ARE)
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
-    ax = figure.add_subplot()
+    figure, ((ax,),) = panels(1, 1, (6.8, 4.6))
     # a temperature does not change the order of two-class rows, and averaging hardly
     hidden = (", temperature", ", averaged")
     methods = [method for method in results.methods if not method.endswith(hidden)]
     for i, method in enumerate(methods):
         error = np.mean(results.of_splits(method, "curve"), axis=0)
-        curve = RejectionCurve(shares, error, np.full(len(shares), np.nan))
+        curve = RejectionCurve(SHARES, error, np.full(len(SHARES), np.nan))
         RejectionDisplay(curve=curve, name=method).plot(perfect=i == 0, ax=ax)
     ax.get_legend().remove()
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    save_picture(figure, stem, dpi=100)
+    save(figure, path, dpi=100)

@@ -1,56 +1,28 @@
-"""A measurement in a process of its own, with a fixed number of threads.
-
-BLAS and OpenMP libraries read their number of threads from the environment when they are loaded, so
-a fresh process is the one place where it can be set for all of them: numpy's, scipy's and fastrvm's
-copies of OpenBLAS and scikit-learn's OpenMP.
-"""
+"""The process that measures one cell: ``python -m benchmarks.child NAME CELL``."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import subprocess
 import sys
-from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+from benchmarks.environment import peak_memory
+from benchmarks.runner import THREAD_VARIABLES, load
 
 
-def records_of_child(
-    function: str, arguments: dict[str, Any], *, threads: int, timeout: float | None = None
-) -> list[dict[str, Any]]:
-    """What a function of this package yields when it runs alone.
-
-    Parameters
-    ----------
-    function : str
-        As ``"peers:measure"``; a generator of dicts that JSON can hold.
-    arguments : dict
-        Its keyword arguments.
-    threads : int
-    timeout : float, optional
-        Seconds after which the process is ended with ``subprocess.TimeoutExpired``.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.child", function, json.dumps(arguments)],
-        cwd=ROOT,
-        env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
-        stdout=subprocess.PIPE,  # the records; progress and errors go to stderr
-        text=True,
-        timeout=timeout,
-        check=True,
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [{"threads": threads, **record} for record in records]
+def measured(name: str, cell: dict[str, Any]) -> dict[str, Any]:
+    """Results of a cell, the seconds they took with imports, and the peak of this process."""
+    begin = perf_counter()
+    result = load(name).measure(**cell)
+    results = [result] if isinstance(result, dict) else list(result)
+    require_threads()
+    return {
+        "results": results,
+        "cell_seconds": round(perf_counter() - begin, 3),
+        "cell_bytes": peak_memory(),
+    }
 
 
 def require_threads() -> None:
@@ -66,18 +38,8 @@ def require_threads() -> None:
             )
 
 
-def main() -> None:
-    """Run the function and print its records, one line of JSON each."""
-    function, arguments = sys.argv[1:]
-    # stdout is for records alone: what libraries print, from C too, goes to stderr
+if __name__ == "__main__":
+    # stdout is for the record alone: what libraries print, from C too, goes to stderr
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
-        module, name = function.split(":")
-        measure = getattr(importlib.import_module(f"benchmarks.{module}"), name)
-        for record in measure(**json.loads(arguments)):
-            print(json.dumps(record), file=out, flush=True)
-        require_threads()
-
-
-if __name__ == "__main__":
-    main()
+        print(json.dumps(measured(sys.argv[1], json.loads(sys.argv[2]))), file=out)

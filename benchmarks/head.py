@@ -1,4 +1,4 @@
-"""The layer as a head: ``python -m benchmarks.head [--rounds N] [--quick]``.
+"""The layer as a head: time and memory.
 
 Two comparisons, each in one run on one thread, the candidates in turn and the order rotating:
 
@@ -14,8 +14,8 @@ allocated at once beyond what was there before the step.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -25,15 +25,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from benchmarks.child import ROOT
-from benchmarks.machine import cpu_model
+from benchmarks import markdown
+from benchmarks.environment import made_by
+from benchmarks.markdown import table
+from benchmarks.records import Cell, Record, results, select
+from benchmarks.runner import Benchmark, Plan
 from benchmarks.timing import rotated
 from sdgm.nn import SDGM, ELBOLoss, parameter_groups
 from sdgm.nn.variational import with_noise
 
 D, N_CLASSES, N_COMPONENTS, BATCH = 64, 100, 2, 256
 IMAGES = 128
-PAGE = ROOT / "docs" / "results" / "head.md"
+ALONE, NETWORK = "head alone", "in a network"
 
 
 class MaskedHead(SDGM):
@@ -81,25 +84,16 @@ def training_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     return step
 
 
-def gradient_step(head: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
+def gradient_step(head: nn.Module, x: Tensor, y: Tensor) -> None:
     """Forward, cross-entropy and backward, with the gradient of the features as in a network."""
-
-    def step() -> None:
-        head.zero_grad()
-        F.cross_entropy(head(x.detach().requires_grad_()), y).backward()
-
-    return step
+    head.zero_grad()
+    F.cross_entropy(head(x.detach().requires_grad_()), y).backward()
 
 
-def prediction(head: nn.Module, x: Tensor) -> Callable[[], None]:
+@torch.no_grad()
+def prediction(head: nn.Module, x: Tensor, y: Tensor) -> None:
     """Scores of a batch, without gradients."""
-    head.eval()
-
-    def step() -> None:
-        with torch.no_grad():
-            head(x)
-
-    return step
+    head.eval()(x)
 
 
 def cpu_seconds(steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
@@ -126,35 +120,41 @@ def peak_bytes(step: Callable[[], None]) -> int:
     return most
 
 
-def head_alone(rounds: int) -> list[str]:
-    """Rows of the table of the head alone."""
+def cells(plan: Plan) -> list[Cell]:
+    """The head alone and in a network, each in one process."""
+    return [{"what": what, "rounds": plan.repeats} for what in (ALONE, NETWORK)]
+
+
+def measure(what: str, rounds: int) -> Iterator[Record]:
+    """One record per step."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    torch.manual_seed(0)
+    return head_alone(rounds) if what == ALONE else in_a_network(rounds)
+
+
+def head_alone(rounds: int) -> Iterator[Record]:
+    """Training and prediction, with features made in two ways."""
     x, y = torch.randn(BATCH, D), torch.randint(N_CLASSES, (BATCH,))
-    lines = []
-    for what, make in (("training", gradient_step), ("prediction", None)):
+    for step, go in {"training": gradient_step, "prediction": prediction}.items():
         heads = {
             "by slices": SDGM(D, N_CLASSES, N_COMPONENTS),
             "outer product and mask": MaskedHead(D, N_CLASSES, N_COMPONENTS),
         }
-        steps = {
-            name: make(head, x, y) if make else prediction(head, x) for name, head in heads.items()
-        }
+        steps = {name: partial(go, head, x, y) for name, head in heads.items()}
         seconds = cpu_seconds(steps, rounds)
-        memory = {name: peak_bytes(step) for name, step in steps.items()}
         ours = median(seconds["by slices"])
-        for name in steps:
-            time = median(seconds[name])
-            lines.append(
-                f"| {what} | {name} | {1e3 * time:.1f} | {time / ours:.2f} | "
-                f"{memory[name] / 2**20:.1f} |"
-            )
-    return lines
+        for name, each in seconds.items():
+            relative = median(each) / ours
+            memory = peak_bytes(steps[name])
+            yield {"step": step, "features": name, "seconds": median(each), "relative": relative,
+                   "peak_bytes": memory}  # fmt: skip
 
 
-def in_a_network(rounds: int) -> list[str]:
-    """Rows of the table of whole training steps."""
+def in_a_network(rounds: int) -> Iterator[Record]:
+    """Whole training steps, beside those with a linear head."""
     x = torch.randn(IMAGES, 1, 28, 28).to(memory_format=torch.channels_last)
     y = torch.randint(10, (IMAGES,))
-    lines = []
     for width in (2, 10):
         heads = {"linear": nn.Linear(width, 10), "SDGM": SDGM(width, 10, n_components=2)}
         steps = {}
@@ -162,57 +162,34 @@ def in_a_network(rounds: int) -> list[str]:
             model = nn.Sequential(network(width), head).to(memory_format=torch.channels_last)
             steps[name] = training_step(model, x, y)
         seconds = cpu_seconds(steps, rounds)
-        linear = median(seconds["linear"])
-        # the two follow each other closely, so that the median of ratios is steadier
-        ratios = [a / b for a, b in zip(seconds["SDGM"], seconds["linear"], strict=True)]
-        for name in steps:
-            time = median(seconds[name])
-            ratio = median(ratios) if name == "SDGM" else 1.0
-            lines.append(f"| {width} | {name} | {1e3 * time:.1f} | {ratio:.3f} |")
-        print(f"network, {width} features: {linear:.4f} s", flush=True)
-    return lines
+        for name, each in seconds.items():
+            # the two follow each other closely, so that the median of ratios is steadier
+            ratios = [a / b for a, b in zip(each, seconds["linear"], strict=True)]
+            yield {"width": width, "head": name, "seconds": median(each), "ratio": median(ratios)}
 
 
-def main() -> None:
-    """Measure and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.head", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=100, help="of timing (default: 100)")
-    parser.add_argument("--quick", action="store_true", help="few rounds, no page")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page to write")
-    options = parser.parse_args()
-    rounds = 5 if options.quick else options.rounds
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(0)
-    page = "\n".join(
-        [
-            "# The layer as a head: time and memory",
-            "",
-            f"`python -m benchmarks.head --rounds {rounds}`, PyTorch {torch.__version__}, one "
-            f"thread of {cpu_model()}. Medians of processor time; candidates in turn in one run.",
-            "",
-            f"The head alone: {D} features, {N_CLASSES} classes x {N_COMPONENTS} components, full "
-            f"covariances, batches of {BATCH}. Training is forward, cross-entropy and backward, "
-            "with noise. The other way is that of the authors' demo.",
-            "",
-            "| | features | ms | relative | peak MiB |",
-            "|---|---|---|---|---|",
-            *head_alone(rounds),
-            "",
-            f"A whole training step (forward, loss, backward, Adam) of a network of five "
-            f"convolutions, {IMAGES} images of 28 x 28 pixels, 10 classes, SDGM with 2 components "
-            "each. The ratio is the median over the rounds.",
-            "",
-            "| features | head | ms | ratio |",
-            "|---|---|---|---|",
-            *in_a_network(rounds),
-            "",
-        ]
+def write(output: Path) -> Path:
+    """Both comparisons."""
+    records = results(output, "head")
+    alone, network = (select(records, what=what) for what in (ALONE, NETWORK))
+    steps = [
+        [r["step"], r["features"], f"{1e3 * r['seconds']:.1f}", f"{r['relative']:.2f}",
+         f"{r['peak_bytes'] / 2**20:.1f}"]
+        for r in alone
+    ]  # fmt: skip
+    heads = [
+        [r["width"], r["head"], f"{1e3 * r['seconds']:.1f}", f"{r['ratio']:.3f}"] for r in network
+    ]
+    sizes = {"D": D, "n_classes": N_CLASSES, "n_components": N_COMPONENTS, "batch": BATCH}
+    return markdown.write_filled(
+        output,
+        "head",
+        made_by=made_by(records),
+        images=IMAGES,
+        alone=table(["", "features", "ms", "relative", "peak MiB"], steps),
+        network=table(["features", "head", "ms", "ratio"], heads),
+        **sizes,
     )
-    print(page)
-    if not options.quick:
-        options.output.write_text(page)
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark("head", cells, measure, write, repeats=100, quick_repeats=5)

@@ -8,8 +8,11 @@ per thread count with 20 rounds; half of it are the three rounds of sklearn-rvm.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,109 +21,52 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
-from benchmarks.child import records_of_child
 from benchmarks.data import PROBLEMS, Split
-from benchmarks.settings import Settings
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Benchmark, Plan
+from benchmarks.speed_page import FASTRVM, write_page
 from benchmarks.timing import digits, rotated, timed
 from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 
-SLOW_REPEATS = 3
+SLOW_ROUNDS = 3
 WARM_UP_ROWS = 40
-
-
-@dataclass(frozen=True)
-class Model:
-    """A classifier to time.
-
-    Attributes
-    ----------
-    name, library : str
-    make : callable
-        From a seed to an estimator that is not fitted.
-    weights : callable
-        Number of weights of a fitted one.
-    vectors : callable or None
-        Number of training rows that a fitted one keeps.
-    slow : bool
-        Whether a few rounds must do.
-    """
-
-    name: str
-    library: str
-    make: Callable[[int], Any]
-    weights: Callable[[Any], int]
-    vectors: Callable[[Any], int] | None
-    slow: bool = False
-
-
-def fastrvm_rvc(seed: int) -> Any:
-    """Imported here, as below, so that a peer may be missing."""
-    from fastrvm import RVC
-
-    return RVC(kernel="rbf")
-
-
-def sklearn_rvm_emrvc(seed: int) -> Any:
-    from sklearn_rvm import EMRVC
-
-    return EMRVC(kernel="rbf")
-
-
-def active_weights(model: Any) -> int:
-    return model.n_active_weights_
 
 
 def relevance_vectors(model: Any) -> int:
     return len(model.relevance_vectors_)
 
 
-def training_rows(model: Any) -> int:
-    return len(model.base_estimator_.X_train_)
+@dataclass(frozen=True)
+class Model:
+    """A classifier to time."""
+
+    name: str
+    library: str
+    make: Callable[[int], Any]  # from a seed to an estimator that is not fitted
+    weights: Callable[[Any], int] = attrgetter("n_active_weights_")
+    vectors: Callable[[Any], int] | None = relevance_vectors  # training rows that it keeps
+    slow: bool = False  # whether a few rounds must do
 
 
-DEFAULT = "KernelSDGMClassifier()"
-PAPER_MODEL = "KernelSDGMClassifier(gamma=1, standardize=False)"
-FASTRVM = "RVC(kernel='rbf')"
-GPC = "GaussianProcessClassifier(RBF())"
-EMRVC = "EMRVC(kernel='rbf')"
+def peer(module: str, name: str) -> Callable[[int], Any]:
+    """Imported when it is made, so that a peer may be missing."""
+    return lambda seed: getattr(import_module(module), name)(kernel="rbf")
+
+
+def own(make: Callable[..., Any], settings: str = "", **values: Any) -> Model:
+    """One of sdgm's, called with some settings."""
+    vectors = None if make is SDGMClassifier else relevance_vectors
+    name = f"{make.__name__}({settings})"
+    return Model(name, "sdgm", lambda seed: make(random_state=seed, **values), vectors=vectors)
+
 
 MODELS = (
-    Model(
-        DEFAULT,
-        "sdgm",
-        lambda seed: KernelSDGMClassifier(random_state=seed),
-        active_weights,
-        relevance_vectors,
-    ),
-    Model(
-        PAPER_MODEL,
-        "sdgm",
-        lambda seed: KernelSDGMClassifier(gamma=1, standardize=False, random_state=seed),
-        active_weights,
-        relevance_vectors,
-    ),
-    Model(
-        "SDGMClassifier()",
-        "sdgm",
-        lambda seed: SDGMClassifier(random_state=seed),
-        active_weights,
-        None,
-    ),
-    Model(
-        "RVMClassifier()",
-        "sdgm",
-        lambda seed: RVMClassifier(random_state=seed),
-        active_weights,
-        relevance_vectors,
-    ),
-    Model(
-        "KernelSDGMClassifier(preset='paper')",
-        "sdgm",
-        lambda seed: KernelSDGMClassifier(preset="paper", random_state=seed),
-        active_weights,
-        relevance_vectors,
-    ),
-    Model(FASTRVM, "fastrvm", fastrvm_rvc, lambda model: model.dual_coef_.size, relevance_vectors),
+    own(KernelSDGMClassifier),
+    own(KernelSDGMClassifier, "gamma=1, standardize=False", gamma=1, standardize=False),
+    own(SDGMClassifier),
+    own(RVMClassifier),
+    own(KernelSDGMClassifier, "preset='paper'", preset="paper"),
+    Model(FASTRVM, "fastrvm", peer("fastrvm", "RVC"), lambda model: model.dual_coef_.size),
     Model(
         "SVC(probability=True)",
         "scikit-learn",
@@ -129,71 +75,49 @@ MODELS = (
         lambda model: len(model.support_vectors_),
     ),
     Model(
-        GPC,
+        "GaussianProcessClassifier(RBF())",
         "scikit-learn",
         lambda seed: GaussianProcessClassifier(RBF(), random_state=seed),
-        training_rows,
-        training_rows,
+        *[lambda model: len(model.base_estimator_.X_train_)] * 2,  # all rows
     ),
     Model(
-        EMRVC,
+        "EMRVC(kernel='rbf')",
         "sklearn-rvm",
-        sklearn_rvm_emrvc,
+        peer("sklearn_rvm", "EMRVC"),
         lambda model: model.mu_.size,
-        relevance_vectors,
         slow=True,
     ),
 )
 
 
-@dataclass
-class Outcomes:
-    """What the fits of one model on one problem gave, in the order of the rounds."""
+def cells(plan: Plan) -> list[Cell]:
+    """All models in turn, in one process per thread count and problem."""
+    slow = 1 if plan.quick else min(SLOW_ROUNDS, plan.repeats)
+    return [
+        {"problem": problem, "threads": threads, "rounds": plan.repeats, "slow_rounds": slow}
+        for threads in plan.threads
+        for problem in PROBLEMS
+    ]
 
-    seconds: list[float] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
-    log_losses: list[float] = field(default_factory=list)
-    n_weights: list[int] = field(default_factory=list)
-    n_vectors: list[int] = field(default_factory=list)
-    warned: dict[str, int] = field(default_factory=dict)
 
-    def record(self) -> dict[str, Any]:
-        """All times; means of the rest."""
-        return {
-            "seconds": digits(self.seconds),
-            "error": mean(self.errors),
-            "log_loss": mean(self.log_losses),
-            "n_weights": mean(self.n_weights),
-            "n_vectors": mean(self.n_vectors),
-            "warned": self.warned,
+def measure(problem: str, threads: int, rounds: int, slow_rounds: int) -> Iterator[Record]:
+    """One record per installed model: all times, and means of the rest."""
+    models, split = installed_models(), PROBLEMS[problem]()
+    warm_up(models, split)
+    fits: dict[str, list[Record]] = {model.name: [] for model in models}
+    for seed in range(rounds):
+        for model in rotated(models, seed):
+            if not model.slow or seed < slow_rounds:
+                fits[model.name].append(one_fit(model, split, seed))
+    for model in models:
+        each = fits[model.name]
+        yield {
+            "model": model.name,
+            "library": model.library,
+            "seconds": digits([fit["seconds"] for fit in each]),
+            **{name: mean(each, name) for name in ("error", "log_loss", "n_weights", "n_vectors")},
+            "warned": dict(Counter(category for fit in each for category in fit["warned"])),
         }
-
-
-def run(settings: Settings) -> Iterator[dict[str, Any]]:
-    """One record per thread count, problem and model."""
-    arguments = {
-        "repeats": settings.repeats,
-        "slow_repeats": 1 if settings.quick else min(SLOW_REPEATS, settings.repeats),
-    }
-    for threads in settings.threads:
-        yield from records_of_child("peers:measure", arguments, threads=threads)
-
-
-def measure(repeats: int, slow_repeats: int) -> Iterator[dict[str, Any]]:
-    """Time all installed models on all problems, in this process."""
-    models = installed_models()
-    for problem, load in PROBLEMS.items():
-        split = load()
-        outcomes = {model.name: Outcomes() for model in models}
-        warm_up(models, split)
-        for round_ in range(repeats):
-            print(f"  {problem}: round {round_ + 1} of {repeats}", file=sys.stderr, flush=True)
-            for model in rotated(models, round_):
-                if not model.slow or round_ < slow_repeats:
-                    fit_once(model, split, round_, outcomes[model.name])
-        for model in models:
-            about = {"problem": problem, "model": model.name, "library": model.library}
-            yield about | outcomes[model.name].record()
 
 
 def installed_models() -> list[Model]:
@@ -217,22 +141,28 @@ def warm_up(models: list[Model], split: Split) -> None:
         timed(lambda model=model: model.make(0).fit(X[::step], y[::step]))
 
 
-def fit_once(model: Model, split: Split, seed: int, outcomes: Outcomes) -> None:
-    """Fit, and add time and quality to the outcomes."""
+def one_fit(model: Model, split: Split, seed: int) -> Record:
+    """Fit, and measure time and quality."""
     X_train, y_train, X_test, y_test = split
     estimator = model.make(seed)
     _, seconds, warned = timed(lambda: estimator.fit(X_train, y_train))
     P = estimator.predict_proba(X_test)
-    outcomes.seconds.append(seconds)
-    outcomes.errors.append(float((estimator.predict(X_test) != y_test).mean()))
-    outcomes.log_losses.append(float(log_loss(y_test, P, labels=estimator.classes_)))
-    outcomes.n_weights.append(int(model.weights(estimator)))
-    if model.vectors is not None:
-        outcomes.n_vectors.append(int(model.vectors(estimator)))
-    for category in warned:
-        outcomes.warned[category] = outcomes.warned.get(category, 0) + 1
+    return {
+        "seconds": seconds,
+        "error": float((estimator.predict(X_test) != y_test).mean()),
+        "log_loss": float(log_loss(y_test, P, labels=estimator.classes_)),
+        "n_weights": model.weights(estimator),
+        "n_vectors": None if model.vectors is None else model.vectors(estimator),
+        "warned": warned,
+    }
 
 
-def mean(values: list[float] | list[int]) -> float | None:
+def mean(fits: list[Record], name: str) -> float | None:
     """Over the rounds, None where there are none."""
-    return round(float(np.mean(values)), 5) if values else None
+    values = [fit[name] for fit in fits]
+    return None if None in values else round(float(np.mean(values)), 5)
+
+
+BENCHMARK = Benchmark(
+    "peers", cells, measure, write_page, repeats=20, quick_repeats=2, timeout=3600.0
+)

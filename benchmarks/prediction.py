@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.child import records_of_child
 from benchmarks.data import ripley
-from benchmarks.settings import Settings
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Benchmark, Plan
+from benchmarks.speed_page import IN_PLACE, YARDSTICK, write_page
 from benchmarks.timing import digits, rotated, timed
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.datasets import make_ripley
@@ -24,34 +25,25 @@ ROWS = 1_000_000
 QUICK_ROWS = 100_000
 N_SCORES = 6
 
-YARDSTICK = "np.exp(X @ A)"
-IN_PLACE = "the same into an array that is there already"
+
+def cells(plan: Plan) -> list[Cell]:
+    """All calls in turn, in one process per thread count."""
+    rows = plan.rows or (QUICK_ROWS if plan.quick else ROWS)
+    return [{"threads": n, "rounds": plan.repeats, "rows": rows} for n in plan.threads]
 
 
-def run(settings: Settings) -> Iterator[dict[str, Any]]:
-    """One record per thread count and call."""
-    arguments = {"repeats": settings.repeats, "rows": QUICK_ROWS if settings.quick else ROWS}
-    for threads in settings.threads:
-        yield from records_of_child("prediction:measure", arguments, threads=threads)
-
-
-def measure(repeats: int, rows: int) -> Iterator[dict[str, Any]]:
-    """Time all calls, in this process."""
+def measure(threads: int, rounds: int, rows: int) -> Iterator[Record]:
+    """One record per call."""
     X = np.ascontiguousarray(make_ripley(n_train=4, n_test=rows, random_state=0).X[4:])
     calls, weights = calls_to_time(X)
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()
-    for round_ in range(repeats):
+    for round_ in range(rounds):
         for name in rotated(list(calls), round_):
             seconds[name].append(timed(calls[name])[1])
     for name, times in seconds.items():
-        yield {
-            "call": name,
-            "rows": rows,
-            "seconds": digits(times),
-            "n_weights": weights.get(name),
-        }
+        yield {"call": name, "seconds": digits(times), "n_weights": weights.get(name)}
 
 
 def calls_to_time(X: np.ndarray) -> tuple[dict[str, Callable[[], Any]], dict[str, int]]:
@@ -71,3 +63,8 @@ def calls_to_time(X: np.ndarray) -> tuple[dict[str, Callable[[], Any]], dict[str
             calls[name] = partial(getattr(model, method), X)
             weights[name] = model.n_active_weights_
     return calls, weights
+
+
+BENCHMARK = Benchmark(
+    "prediction", cells, measure, write_page, repeats=20, quick_repeats=2, timeout=600.0
+)

@@ -1,18 +1,14 @@
-"""What unlabelled rows are worth: ``python -m benchmarks.semi_supervised``.
+"""What unlabelled rows are worth.
 
 Error and log loss on test rows against the number of labels, the other training rows being
-unlabelled. Cells are kept in the output folder, so that a run that was stopped goes on. Two splits
-took less than twenty minutes on a busy machine.
+unlabelled. Two splits took less than twenty minutes on a busy machine.
 """
 
 from __future__ import annotations
 
-import argparse
-import shlex
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,9 +22,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.accuracy import split_of
-from reproduction.cells import Key, Record, run_cells
-from reproduction.environment import environment
+from benchmarks import markdown
+from benchmarks.data import split_of
+from benchmarks.environment import made_by
+from benchmarks.figures import BLUE, VERMILION, panels, save
+from benchmarks.markdown import table
+from benchmarks.records import Cell, Record, results, select, values_of
+from benchmarks.runner import Benchmark, Plan
+from benchmarks.timing import timed
 from sdgm import SDGMClassifier, SemiSupervisedSDGMClassifier
 from sdgm.datasets import make_ripley
 
@@ -91,20 +92,15 @@ def labelled_rows(y: Any, n_labels: int) -> Any:
     return np.concatenate([first, rest])[:n_labels]
 
 
-def measured_cell(key: Key) -> Record:
+def measure(data: str, split: int, labels: int, method: str) -> Record:
     """Fit one method to one split with so many labels, and measure."""
-    split, method = int(key["split"] or 0), str(key["method"])
-    X, y, X_test, y_test = rows_of(str(key["data"]), split)
-    labelled = labelled_rows(y, int(key["labels"] or 0))
+    X, y, X_test, y_test = rows_of(data, split)
+    labelled = labelled_rows(y, labels)
     partly = np.full(len(y), -1)
     partly[labelled] = y[labelled]
     model = METHODS[method](split)
-    begin = perf_counter()
-    if method == PLAIN:
-        model.fit(X[labelled], y[labelled])
-    else:
-        model.fit(X, partly)
-    seconds = perf_counter() - begin
+    rows = (X[labelled], y[labelled]) if method == PLAIN else (X, partly)
+    _, seconds, _ = timed(lambda: model.fit(*rows))
     P = np.asarray(model.predict_proba(X_test))
     P = np.where(np.isfinite(P), P, 1.0 / P.shape[1])
     # beyond this no method is punished further
@@ -119,26 +115,21 @@ def measured_cell(key: Key) -> Record:
     }
 
 
-def wanted(names: Sequence[str], splits: int, methods: Sequence[str]) -> list[Key]:
-    """All cells: with all labels the plain classifier only, as the bound."""
-    keys: list[Key] = []
-    for split in range(splits):
-        for name in names:
-            n_classes = len(np.unique(rows_of(name, split)[1]))
-            for labels in (*N_LABELS, ALL):
-                if labels != ALL and labels < LABELS_PER_CLASS * n_classes:
-                    continue
-                used = [PLAIN] if labels == ALL else methods
-                keys += [
-                    {"data": name, "split": split, "labels": labels, "method": method}
-                    for method in used
-                ]
-    return keys
+def cells(plan: Plan) -> list[Cell]:
+    """With all labels the plain classifier only, as the bound."""
+    return [
+        {"data": name, "split": split, "labels": labels, "method": method}
+        for split in range(plan.repeats)
+        for name in (("ripley", "digits") if plan.quick else SETS)
+        for labels in ((12, ALL) if plan.quick else (*N_LABELS, ALL))
+        if labels == ALL or labels >= LABELS_PER_CLASS * (len(DIGITS) if name == "digits" else 2)
+        for method in ([PLAIN] if labels == ALL else METHODS)
+    ]
 
 
 def mean(records: Sequence[Record], field: str, **where: Any) -> float:
     """Mean of a field over the records that match; NaN if there are none."""
-    values = [r[field] for r in records if all(r[k] == v for k, v in where.items())]
+    values = [record[field] for record in select(records, **where)]
     return float(np.mean(values)) if values else float("nan")
 
 
@@ -160,78 +151,65 @@ def comparison(records: Sequence[Record], field: str, slack: float) -> str:
     )
 
 
-def table(title: str, records: Sequence[Record], methods: Sequence[str]) -> list[str]:
+def table_of(records: Sequence[Record]) -> str:
     """A row per method, a column per number of labels."""
-    counts = [n for n in N_LABELS if any(r["labels"] == n for r in records)]
-    lines = [
-        f"## {title}\n",
-        f"| labels | {' | '.join(map(str, counts))} | all |",
-        "|---" * (len(counts) + 2) + "|",
-    ]
-    for method in methods:
-        cells = []
+    counts = [n for n in N_LABELS if select(records, labels=n)]
+    rows = []
+    for method in values_of(records, "method"):
+        row = [method]
         for n in (*counts, ALL):
             error = 100 * mean(records, "error", labels=n, method=method)
             loss = mean(records, "log_loss", labels=n, method=method)
-            cells.append("" if np.isnan(error) else f"{error:.1f} / {loss:.3f}")
-        lines.append(f"| {method} | {' | '.join(cells)} |")
+            row.append("" if np.isnan(error) else f"{error:.1f} / {loss:.3f}")
+        rows.append(row)
     shares = [f"{mean(records, 'unlabelled_share', labels=n, method=SEMI):.2f}" for n in counts]
-    lines.append(f"| share of models with unlabelled rows | {' | '.join(shares)} | |\n")
-    return lines
+    rows.append(["share of models with unlabelled rows", *shares, ""])
+    return table(["labels", *map(str, counts), "all"], rows)
 
 
-def page(records: Sequence[Record], command: str) -> str:
-    """The results as Markdown: means over the sets, then one table per set."""
-    names = list(dict.fromkeys(r["data"] for r in records))
-    methods = list(dict.fromkeys(r["method"] for r in records))
-    lines = [
-        "# What unlabelled rows are worth\n",
-        f"Written by `{command}`. {environment()}.\n",
-        f"At most {MAX_TRAIN} training rows, of which some have a label. Cells are error % / log "
-        "loss on test rows; "
-        f"digits: {', '.join(map(str, DIGITS))}, by their first {N_AXES} principal components.\n",
-        "Semi-supervised against labelled rows only:\n",
-        f"- error {comparison(records, 'error', 0.002)};",
-        f"- log loss {comparison(records, 'log_loss', 0.005)}.\n",
-    ]
-    two_classes = [r for r in records if r["data"] != "digits"]
-    lines += table("Mean over the sets of two classes", two_classes, methods)
-    for name in names:
-        lines += table(name, [r for r in records if r["data"] == name], methods)
-    seconds = [f"{m} {np.median([r['seconds'] for r in records if r['method'] == m]):.2f} s"
-               for m in methods]  # fmt: skip
-    lines.append(f"Median time of a fit: {', '.join(seconds)}.")
-    return "\n".join(lines) + "\n"
+def write(output: Path) -> Path:
+    """Means over the sets, one table per set, and a picture."""
+    records = results(output, "semi_supervised")
+    names, methods = values_of(records, "data"), values_of(records, "method")
+    seconds = {m: np.median([r["seconds"] for r in select(records, method=m)]) for m in methods}
+    draw(records, output / "img" / "semi-supervised.png")
+    return markdown.write_filled(
+        output,
+        "semi_supervised",
+        made_by=made_by(records),
+        most=MAX_TRAIN,
+        digits=", ".join(map(str, DIGITS)),
+        n_axes=N_AXES,
+        errors=comparison(records, "error", 0.002),
+        losses=comparison(records, "log_loss", 0.005),
+        two_classes=table_of([r for r in records if r["data"] != "digits"]),
+        sets="\n".join(f"## {name}\n\n{table_of(select(records, data=name))}" for name in names),
+        seconds=", ".join(f"{method} {median:.2f} s" for method, median in seconds.items()),
+    )
 
 
-def draw(records: Sequence[Record], stem: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Error against the number of labels, a panel per set."""
-    from matplotlib.figure import Figure
-
-    from reproduction.figures.files import save_picture
-
-    names = list(dict.fromkeys(r["data"] for r in records))
-    methods = list(dict.fromkeys(r["method"] for r in records))
+    names, methods = values_of(records, "data"), values_of(records, "method")
     looks = {
-        PLAIN: {"color": "#0072B2", "marker": "o", "lw": 1.8},
-        SEMI: {"color": "#D55E00", "marker": "^", "lw": 2.4, "zorder": 3},
+        PLAIN: {"color": BLUE, "marker": "o", "lw": 1.8},
+        SEMI: {"color": VERMILION, "marker": "^", "lw": 2.4, "zorder": 3},
     }
     greys = iter([("0.45", "s", "--"), ("0.45", "D", ":"), ("0.65", "v", "-")])
     for method in methods:
         if method not in looks:
             color, marker, dash = next(greys)
             looks[method] = {"color": color, "marker": marker, "ls": dash, "lw": 1.2}
-    figure = Figure(figsize=(10, 5.2), layout="constrained")
-    panels = figure.subplots(2, (len(names) + 1) // 2, squeeze=False).ravel()
-    for ax in panels[len(names) :]:
+    figure, axes = panels(2, (len(names) + 1) // 2, (10, 5.2))
+    for ax in axes.ravel()[len(names) :]:
         ax.set_visible(False)
-    for ax, name in zip(panels, names, strict=False):
-        counts = sorted({r["labels"] for r in records if r["data"] == name} - {ALL})
+    for ax, name in zip(axes.ravel(), names, strict=False):
+        own = select(records, data=name)
+        counts = sorted({r["labels"] for r in own} - {ALL})
         for method in methods:
-            error = [100 * mean(records, "error", data=name, labels=n, method=method)
-                     for n in counts]  # fmt: skip
+            error = [100 * mean(own, "error", labels=n, method=method) for n in counts]
             ax.plot(counts, error, ms=4.5, label=method, **looks[method])
-        bound = 100 * mean(records, "error", data=name, labels=ALL, method=PLAIN)
+        bound = 100 * mean(own, "error", labels=ALL, method=PLAIN)
         ax.axhline(bound, color="k", lw=0.9, ls=(0, (4, 2)), label="all labels known")
         ax.set_title(name, size=10)
         ax.set(xscale="log", ylim=(0, None))
@@ -241,50 +219,10 @@ def draw(records: Sequence[Record], stem: Path) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("labels", size=10)
     figure.supylabel("test error %", size=10)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=8.5
-    )
-    save_picture(figure, stem, dpi=100)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    place = {"loc": "outside upper center", "ncols": len(labels), "frameon": False}
+    figure.legend(handles, labels, fontsize=8.5, **place)
+    save(figure, path, dpi=100)
 
 
-def main() -> None:
-    """Run what is missing, write the page and the picture."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.semi_supervised", description=__doc__
-    )
-    parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--data", nargs="*", default=list(SETS))
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
-    parser.add_argument("--output", type=Path, default=Path("semi_supervised"))
-    options = parser.parse_args()
-    keys = wanted(options.data, options.splits, options.methods)
-
-    def tell(done: int, total: int, key: Key | None) -> None:
-        print(f"\r{done}/{total} {'' if key is None else ' '.join(map(str, key.values()))}\033[K",
-              end="", flush=True)  # fmt: skip
-
-    records = run_cells(
-        options.output / "semi_supervised.jsonl",
-        keys,
-        measured_cell,
-        jobs=options.jobs,
-        progress=tell,
-    )
-    chosen = ["--splits", str(options.splits)]
-    if options.data != list(SETS):
-        chosen += ["--data", *options.data]
-    if options.methods != list(METHODS):
-        chosen += ["--methods", *options.methods]
-    command = f"python -m benchmarks.semi_supervised {shlex.join(chosen)}"
-    text = page(records, command)
-    (options.output / "semi_supervised.md").write_text(text, encoding="utf-8")
-    draw(records, options.output / "semi-supervised")
-    print(f"\nwrote {options.output / 'semi_supervised.md'}")
-
-
-if __name__ == "__main__":
-    from benchmarks import semi_supervised  # workers import functions by the module's name
-
-    semi_supervised.main()
+BENCHMARK = Benchmark("semi_supervised", cells, measure, write, repeats=2)

@@ -6,22 +6,21 @@ all of that. sdgm is not tuned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import fitted, in_parts, quality, quality_of_bayes, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
-from reproduction.cells import Key
 from sdgm import SDGMClassifier
 
 LETTERS, DIGITS = "26 classes", "digits"
@@ -39,10 +38,11 @@ SDGM: dict[str, dict[str, dict[str, Any]]] = {
         for solver in ("full", "block")
     },
 }
+A_FIFTH = StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
 LOGISTIC, SVM = "quadratic logistic regression", "RBF SVM"
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """All models of both problems."""
     return [
         {"problem": problem, "model": model, "rows": rows_of(problem, plan)}
@@ -58,9 +58,6 @@ def rows_of(problem: str, plan: Plan) -> int:
     return plan.rows or (3_000 if plan.quick else TRAIN_ROWS)
 
 
-TOPIC = Topic("classes", keys)
-
-
 def table_of(problem: str, rows: int) -> tuple[np.ndarray, ...]:
     """Inputs and classes to learn from, and to test on."""
     if problem == DIGITS:
@@ -71,56 +68,39 @@ def table_of(problem: str, rows: int) -> tuple[np.ndarray, ...]:
     return *data.rows(rows, TRAIN), *data.rows(TEST_ROWS, TEST)
 
 
-def measure(problem: str, model: str, rows: int) -> Iterator[Record]:
+def measure(problem: str, model: str, rows: int) -> Record:
     """One fit, and its test error."""
     X, y, X_test, y_test = table_of(problem, rows)
     if model in SDGM[problem]:
         sdgm = SDGMClassifier(**SDGM[problem][model], random_state=0)
         record = fitted(sdgm, X, y) | sizes_of(sdgm)
-        record |= judged(y_test, in_parts(sdgm.predict_proba, X_test))
+        record |= quality(y_test, in_parts(sdgm.predict_proba, X_test))
     else:
-        tuned = Tuned(*PEERS[model]())
-        record = fitted(tuned, X, y) | {"chosen": tuned.chosen}
+        tuned = PEERS[model]()
+        record = fitted(tuned, X, y)
+        record["chosen"] = next(iter(tuned.best_params_.values()))
+        last = tuned.best_estimator_[-1]
         if model == SVM:
-            record["error"] = float((in_parts(tuned.model.predict, X_test) != y_test).mean())
-            record["vectors"] = int(tuned.model[-1].n_support_.sum())
+            record["error"] = float((in_parts(tuned.predict, X_test) != y_test).mean())
+            record["vectors"] = int(last.n_support_.sum())
         else:
-            record |= judged(y_test, in_parts(tuned.model.predict_proba, X_test))
-            record["weights"] = int(tuned.model[-1].coef_.size + len(tuned.model[-1].intercept_))
+            record |= quality(y_test, in_parts(tuned.predict_proba, X_test))
+            record["weights"] = int(last.coef_.size + len(last.intercept_))
     if problem != DIGITS:
-        bayes = judged(y_test, PROBLEMS[problem].posterior(X_test))
-        record |= {"bayes_error": bayes["error"], "bayes_log_loss": bayes["log_loss"]}
-    yield record
+        record |= quality_of_bayes(PROBLEMS[problem], X_test, y_test)
+    return record
 
 
-class Tuned:
-    """A pipeline whose last step has a constant C, chosen on a fifth of the rows."""
-
-    def __init__(self, model: Any, choices: tuple[float, ...]) -> None:
-        self.model, self.choices, self.chosen = model, choices, 0.0
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> None:
-        X_fit, X_held, y_fit, y_held = train_test_split(
-            X, y, test_size=0.2, random_state=0, stratify=y
-        )
-        step = self.model.steps[-1][0]
-
-        def score(C: float) -> float:
-            model = clone(self.model).set_params(**{f"{step}__C": C})
-            return float(model.fit(X_fit, y_fit).score(X_held, y_held))
-
-        self.chosen = max(self.choices, key=score)
-        self.model.set_params(**{f"{step}__C": self.chosen}).fit(X, y)
-
-
-def logistic() -> tuple[Any, tuple[float, ...]]:
+def logistic() -> GridSearchCV:
     powers = PolynomialFeatures(2, include_bias=False)
     last = LogisticRegression(max_iter=300)
-    return make_pipeline(StandardScaler(), powers, StandardScaler(), last), C_OF_LOGISTIC
+    model = make_pipeline(StandardScaler(), powers, StandardScaler(), last)
+    return GridSearchCV(model, {"logisticregression__C": C_OF_LOGISTIC}, cv=A_FIFTH)
 
 
-def svm() -> tuple[Any, tuple[float, ...]]:
-    return make_pipeline(StandardScaler(), SVC(cache_size=500)), C_OF_SVM
+def svm() -> GridSearchCV:
+    model = make_pipeline(StandardScaler(), SVC(cache_size=500))
+    return GridSearchCV(model, {"svc__C": C_OF_SVM}, cv=A_FIFTH)
 
 
-PEERS: dict[str, Callable[[], tuple[Any, tuple[float, ...]]]] = {LOGISTIC: logistic, SVM: svm}
+PEERS: dict[str, Callable[[], GridSearchCV]] = {LOGISTIC: logistic, SVM: svm}

@@ -12,21 +12,18 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, judged, sizes_of
-from benchmarks.scale.model_of_cost import tasks_of_pass
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import quality, sizes_of
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import DRAWN_ROWS, PROBLEMS, TEST, TRAIN, Gaussians
 from benchmarks.timing import rotated
-from reproduction.cells import Key
 from sdgm import SDGMClassifier
-from sdgm.core.data.rows import Rows
 
 ROWS = 2_000_000
 MEMORY, ONE, TWO = "in memory", "1 worker", "2 workers"
@@ -39,15 +36,14 @@ SPILL_BYTES_PER_ROW = 20
 SPILL_LIMIT = 1_000_000_000
 # passes over the rows after which a worker is killed
 KILL_AFTER = 6
-TRIVIAL_PASSES = 5
 TEST_ROWS = 100_000
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """In memory and on clusters, in turn, then what goes wrong."""
     rows = plan.rows or (400_000 if plan.quick else ROWS)
     rounds = 1 if plan.quick else plan.repeats
-    usual: list[Key] = [
+    usual: list[Cell] = [
         {"rows": rows, "way": way, "round": number}
         for number in range(rounds)
         for way in rotated((MEMORY, ONE, TWO), number)
@@ -55,10 +51,7 @@ def keys(plan: Plan) -> list[Key]:
     return usual + [{"rows": rows, "way": way, "round": 0} for way in (SPILLING, KILLED)]
 
 
-TOPIC = Topic("dask", keys, module="cluster")
-
-
-def measure(rows: int, way: str, round: int) -> Iterator[Record]:
+def measure(rows: int, way: str, **_: int) -> Record:
     """One fit, and what model it ended with."""
     data = PROBLEMS["2 classes"]
     if way == MEMORY:
@@ -66,14 +59,14 @@ def measure(rows: int, way: str, round: int) -> Iterator[Record]:
         model: Any = SDGMClassifier(2, covariance_type="full", random_state=0)
         begin = perf_counter()
         model.fit(X, y)
-        record: Record = {"seconds": round_(perf_counter() - begin)}
+        record: Record = {"seconds": round(perf_counter() - begin, 5)}
     else:
         model, record = on_cluster(data, rows, way)
     X_test, y_test = data.rows(TEST_ROWS, TEST)
-    yield {
+    return {
         **record,
         **sizes_of(model),
-        **judged(y_test, model.predict_proba(X_test)),
+        **quality(y_test, model.predict_proba(X_test)),
         "active": hashlib.sha256(np.packbits(model._active).tobytes()).hexdigest()[:16],
         "probabilities": model.predict_proba(X_test[:100])[:, 0].tolist(),
     }
@@ -81,6 +74,8 @@ def measure(rows: int, way: str, round: int) -> Iterator[Record]:
 
 def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
     """A fit on a cluster of this machine; the model is for arrays."""
+    from distributed import wait
+
     import sdgm.dask as sdgm_dask
     from sdgm.dask.rows import DaskRows
 
@@ -89,7 +84,7 @@ def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
         X, y = drawn_on_workers(data, rows)
         if way in (ONE, TWO):
             X, y = client.persist([X, y])
-            wait_for([X, y])
+            wait([X, y])
         pids = list(client.run(os.getpid).values())
         killed: list[int] = []
 
@@ -105,11 +100,10 @@ def on_cluster(data: Gaussians, rows: int, way: str) -> tuple[Any, Record]:
             seconds = perf_counter() - begin
         alive = list(client.run(os.getpid).values())
         record = {
-            "seconds": round_(seconds),
+            "seconds": round(seconds, 5),
             **passes.record(),
             "spilled_bytes": sum(client.run(bytes_written).values()),
             "workers_replaced": len(set(pids) - set(alive)),
-            "task_seconds": seconds_per_task(passes.rows) if way in (ONE, TWO) else None,
         }
         return model.to_local(), record
 
@@ -126,10 +120,7 @@ def cluster_of(n_workers: int, spill_above: int | None) -> Iterator[Any]:
     with (
         dask.config.set(settings),
         LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=limit,
-            dashboard_address=None,
+            n_workers=n_workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -156,36 +147,7 @@ def first_rows(data: Gaussians, number: int, size: int) -> tuple[np.ndarray, np.
     return X[:size], y[:size]
 
 
-def wait_for(collections: list[Any]) -> None:
-    from distributed import wait
-
-    wait(collections)
-
-
 def bytes_written(dask_worker: Any) -> int:
     """What a worker has written to disk since it began."""
     metrics = getattr(dask_worker.data, "cumulative_metrics", {})
     return int(sum(v for k, v in metrics.items() if k[0] == "disk-write" and k[1] == "bytes"))
-
-
-def seconds_per_task(rows: Any) -> float:
-    """Time of a pass that computes next to nothing, per task of it."""
-    rows = replace(rows, to_Z=None)
-    count_rows(rows)
-    begin = perf_counter()
-    for _ in range(TRIVIAL_PASSES):
-        count_rows(rows)
-    seconds = (perf_counter() - begin) / TRIVIAL_PASSES
-    return round_(seconds / tasks_of_pass(len(rows.bundles)))
-
-
-def count_rows(rows: Any) -> int:
-    return rows.total(number_of_rows, 1)
-
-
-def number_of_rows(block: Rows) -> int:
-    return len(block)
-
-
-def round_(seconds: float) -> float:
-    return round(seconds, 5)

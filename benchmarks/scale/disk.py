@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import fitted, in_parts, quality, sizes_of
 from benchmarks.scale.passes import counted
-from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Gaussians
-from reproduction.cells import Key
+from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
+from benchmarks.timing import elsewhere
 from sdgm import SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
 
@@ -23,41 +22,29 @@ MAPPED = "memmap"
 TEST_ROWS = 100_000
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """One fit."""
     rows = plan.rows or (1_000_000 if plan.quick else ROWS)
     return [{"rows": rows, "way": MAPPED}]
 
 
-TOPIC = Topic("disk", keys)
-
-
-def write_elsewhere(data: Gaussians, folder: Path, rows: int) -> None:
-    """Write a table in another process, so that its memory does not count."""
-    process = get_context("spawn").Process(target=data.write, args=(folder, rows, TRAIN))
-    process.start()
-    process.join()
-    if process.exitcode:
-        raise RuntimeError(f"writing {rows} rows to {folder} failed; is there room for them?")
-
-
-def measure(rows: int, way: str) -> Iterator[Record]:
+def measure(rows: int, way: str) -> Record:
     """Write the file, fit, test."""
     data = PROBLEMS["2 classes"]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "X.npy"
-        write_elsewhere(data, Path(folder), rows)
+        elsewhere(data.write, Path(folder), rows, TRAIN)
         y = np.load(path.with_name("y.npy"))
         X = np.load(path, mmap_mode="r")
         model = SDGMClassifier(2, covariance_type="full", random_state=0)
         with counted(BlockedRows) as passes:
             record = fitted(model, X, y)
         X_test, y_test = data.rows(TEST_ROWS, TEST)
-        yield {
+        return {
             **record,
             **passes.record(),
             **sizes_of(model),
-            **judged(y_test, in_parts(model.predict_proba, X_test)),
+            **quality(y_test, in_parts(model.predict_proba, X_test)),
             "file_bytes": path.stat().st_size,
             "probabilities": model.predict_proba(X_test[:100])[:, 0].tolist(),
         }

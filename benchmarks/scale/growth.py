@@ -7,7 +7,6 @@ to make is a number of its own; the others make their features within the fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import fitted, in_parts, quality, quality_of_bayes, sizes_of
 from benchmarks.scale.passes import counted
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN
 from benchmarks.timing import rotated, timed
-from reproduction.cells import Key
 from sdgm import SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
 
@@ -33,7 +32,7 @@ TEST_ROWS = 100_000
 LONG = 300_000
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """All models at all sizes, in turn."""
     sizes = (10_000, 40_000) if plan.quick else SIZES
     most = plan.rows or sizes[-1]
@@ -48,10 +47,7 @@ def keys(plan: Plan) -> list[Key]:
     ]
 
 
-TOPIC = Topic("growth", keys)
-
-
-def measure(problem: str, rows: int, model: str, round: int) -> Iterator[Record]:
+def measure(problem: str, rows: int, model: str, round: int) -> Record:
     """One fit, and its test error."""
     data = PROBLEMS[problem]
     X, y = data.rows(rows, TRAIN)
@@ -69,12 +65,10 @@ def measure(problem: str, rows: int, model: str, round: int) -> Iterator[Record]
         record = fitted(trees, X, y)
         record["iterations"] = int(trees.n_iter_)
         predict = trees.predict_proba
-    bayes = judged(y_test, data.posterior(X_test))
-    yield {
+    return {
         **record,
-        **judged(y_test, in_parts(predict, X_test)),
-        "bayes_error": bayes["error"],
-        "bayes_log_loss": bayes["log_loss"],
+        **quality(y_test, in_parts(predict, X_test)),
+        **quality_of_bayes(data, X_test, y_test),
     }
 
 

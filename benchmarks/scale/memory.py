@@ -7,9 +7,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Self
 
-from benchmarks.machine import peak_memory
+from benchmarks.environment import peak_memory, status_bytes
 
-STATUS = Path("/proc/self/status")
 # seconds between two looks
 EVERY = 0.02
 
@@ -22,14 +21,7 @@ class Watched:
     back when it needs them. The first peak is found by looking often, the sum of both (``VmHWM``)
     is kept by the system.
 
-    Attributes
-    ----------
-    before : int
-        Bytes allocated at the start: Python, its packages, and data in memory.
-    allocated, mapped : int
-        Peaks of bytes allocated, and of bytes of files.
-    resident : int
-        Peak of their sum.
+    `before` is what was allocated at the start: Python, its packages, and data in memory.
     """
 
     def __enter__(self) -> Self:
@@ -54,9 +46,8 @@ class Watched:
             self._look()
 
     def _look(self) -> None:
-        sizes = resident_sizes()
-        self.allocated = max(self.allocated, sizes["RssAnon"])
-        self.mapped = max(self.mapped, sizes["RssFile"])
+        self.allocated = max(self.allocated, status_bytes("RssAnon"))
+        self.mapped = max(self.mapped, status_bytes("RssFile"))
 
     def record(self) -> dict[str, int]:
         """For a file of records."""
@@ -66,14 +57,3 @@ class Watched:
             "mapped_bytes": self.mapped,
             "peak_bytes": self.resident,
         }
-
-
-def resident_sizes() -> dict[str, int]:
-    """Bytes that are allocated and mapped now."""
-    sizes = {"RssAnon": 0, "RssFile": 0}
-    if STATUS.is_file():
-        for line in STATUS.read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name in sizes:
-                sizes[name] = int(value.split()[0]) * 1024
-    return sizes

@@ -1,149 +1,169 @@
-"""The page, from the records."""
+"""The page of scale: a section for every topic that something was measured for."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from benchmarks.machine import cpu_model
-from benchmarks.records import MEGABYTE, Record
-from benchmarks.scale import classes, cluster, cost, disk, dual, growth, pixels, sample
-from benchmarks.scale.page_of_cost import cost_section
-from benchmarks.scale.passes import DERIVATIVES, GRADIENTS
-from benchmarks.scale.picture import exponent, series
-from benchmarks.scale.tables import found, header, number, row, seconds_of, verdict
+from benchmarks import markdown
+from benchmarks.environment import made_by
+from benchmarks.markdown import number, percent, table
+from benchmarks.records import GIGABYTE, MEGABYTE, Record, failures, results, select, values_of
+from benchmarks.scale import classes, cluster, disk, dual, growth, pixels, sample
+from benchmarks.scale.picture import draw, exponent, series
 
-GIGABYTE = 1e9
+TEXT = markdown.texts("scale")
 
 
-def page(every: list[Record], *, has_picture: bool) -> str:
-    """All sections that something was measured for, and what was tried and not measured."""
-    records = [record for record in every if record["status"] == "done"]
+def write(output: Path) -> Path:
+    """The page and its picture."""
+    records = results(output, "scale")
+    has_picture = draw(records, output / "results" / "scale.png")
+    parts = page(records, failures(output, "scale"), has_picture=has_picture)
+    return markdown.write(output / "results" / "scale.md", parts)
+
+
+def page(records: list[Record], failed: list[Record], *, has_picture: bool) -> list[str]:
+    """All sections, and what was tried and not measured."""
     sections = {
         "growth": lambda own: growth_section(own, has_picture=has_picture),
         "sample": sample_section,
         "disk": disk_section,
-        "dask": lambda own: dask_section(own, found(records, what=cost.TWO_PROCESSES)),
+        "dask": dask_section,
         "dual": dual_section,
         "classes": classes_section,
         "pixels": pixels_section,
-        "cost": lambda own: cost_section(own, [r for r in records if r["topic"] == "dask"]),
     }
-    lines = [
-        "# Scale",
-        "",
-        "Written by `python -m benchmarks.scale`; do not edit by hand. The records, one per "
-        "measurement, are in [benchmark-scale.jsonl](benchmark-scale.jsonl), and "
-        "`python -m benchmarks.scale report` writes this page from them. Every measurement is a "
-        f"process of its own, with two threads unless said otherwise; processor: {cpu_model()}. "
-        "Memory is what the process allocated, Python and its packages (about 100 MB) and data in "
-        "memory included; pages of mapped files are counted apart. All generated problems have "
-        "known posteriors: *Bayes' rule* is the best that any classifier can do.",
-        "",
-    ]
+    parts = [TEXT["introduction"]]
     for topic, section in sections.items():
-        own = [record for record in records if record["topic"] == topic]
+        own = select(records, topic=topic)
         if own:
-            sources = dict.fromkeys(record["source"] for record in own)
             others = [record["others"] for record in own]
-            lines += [
-                *section(own),
-                "",
-                f"{'; '.join(sources)}. Of the two cores, other work took "
-                f"{min(others):.1f} to {max(others):.1f} on average.",
-                "",
-            ]
-    failed = [record for record in every if record["status"] != "done"]
+            busy = f"other work took {min(others):.1f} to {max(others):.1f} on average."
+            parts += [*section(own), f"{made_by(own)} Of the two cores, {busy}"]
     if failed:
-        lines += ["## Not measured", "", *(f"- {failure(record)}" for record in failed)]
-    return "\n".join(lines).rstrip() + "\n"
+        parts += ["## Not measured", "\n".join(f"- {failure(record)}" for record in failed)]
+    return parts
 
 
 def failure(record: Record) -> str:
     """What was tried, and how it ended."""
-    about = ("topic", "problem", "model", "way", "kernel", "what", "rows", "inputs", "round")
-    words = [f"{record[key]:,}" if key == "rows" else str(record[key]) for key in about
-             if key in record]  # fmt: skip
+    cell = record["cell"]
+    words = [f"{value:,}" if field == "rows" else str(value) for field, value in cell.items()]
     late = f" after {record['timeout']:.0f} s" if "timeout" in record else ""
     return f"{', '.join(words)}: {record['status']}{late}"
 
 
+def verdict(good: bool, what: str, target: str, *, full_size: bool) -> str:
+    """A line about a target, which says nothing about smaller problems than its own."""
+    word = ("Met" if good else "Not met") if full_size else "Smaller than the target's problem"
+    return f"**{word}**: {what}; the target is {target}."
+
+
+def seconds_of(records: list[Record], field: str = "seconds") -> float:
+    """Median over rounds; zero if there are none."""
+    return median(record[field] for record in records) if records else 0.0
+
+
+def megabytes(record: Record, kind: str = "allocated") -> str:
+    return f"{record[f'{kind}_bytes'] / MEGABYTE:,.0f}"
+
+
+def quality(record: Record, prefix: str = "") -> tuple[str, str]:
+    """Log loss, where there are probabilities, and error in percent."""
+    loss, error = record.get(f"{prefix}log_loss"), record[f"{prefix}error"]
+    return number(loss, ".4f"), percent(error)
+
+
 def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
     """Time, memory and losses against rows; exponents; the target."""
-    lines = [
-        "## Growth with the number of rows",
-        "",
-        'Ten inputs. `SDGMClassifier(covariance_type="full")` starts from 66 columns per component '
-        'and makes them itself; `LogisticRegression(solver="newton-cholesky")` is given the same '
-        "columns, 65 and its intercept, and the time to make them is in brackets; "
-        "`HistGradientBoostingClassifier()` works on the inputs, with its own early stopping. "
-        "Seconds are medians over rounds. Log loss and error are those of the first round, on "
-        f"{growth.TEST_ROWS:,} further rows.",
-        "",
-    ]
+    parts = [TEXT["growth"].format(test_rows=growth.TEST_ROWS)]
     if has_picture:
-        lines += ["![Fit time and memory against rows](scale.png)", ""]
-    for problem in growth.COMPONENTS:
-        some = [record for record in own if record["problem"] == problem]
-        if not some:
-            continue
-        lines += [f"### {problem}, {growth.COMPONENTS[problem]} component(s) each", ""]
-        lines += header(
-            "rows",
-            "model",
-            "seconds",
-            "of logistic",
-            "memory, MB",
-            "log loss",
-            "error %",
-            "weights",
-        )
-        for rows in sorted({record["rows"] for record in some}):
-            lines += growth_rows([r for r in some if r["rows"] == rows])
-        best = some[0]
-        lines += [
-            row(
-                "",
-                growth.BAYES,
-                "",
-                "",
-                "",
-                *bayes(best),
-                "",
-            ),
-            "",
-            "Exponents over the last decade of rows: " + exponents(own, problem) + ".",
-            "",
-        ]
-    return [*lines, *growth_target(own)]
+        parts += ["![Fit time and memory against rows](scale.png)"]
+    head = ["rows", "model", "seconds", "of logistic", "memory, MB", "log loss", "error %"]
+    for problem, n_components in growth.COMPONENTS.items():
+        some = select(own, problem=problem)
+        if some:
+            rows = [
+                row
+                for n in sorted(values_of(some, "rows"))
+                for row in growth_rows(select(some, rows=n))
+            ]
+            rows.append(["", growth.BAYES, "", "", "", *quality(some[0], "bayes_"), ""])
+            parts += [
+                f"### {problem}, {n_components} component(s) each",
+                table([*head, "weights"], rows),
+                f"Exponents over the last decade of rows: {exponents(own, problem)}.",
+            ]
+    return [*parts, *growth_target(select(own, problem="2 classes"))]
+
+
+def growth_rows(some: list[Record]) -> list[list[str]]:
+    """The models at one number of rows."""
+    base = seconds_of(select(some, model=growth.LOGISTIC))
+    rows = []
+    for model in growth.MODELS:
+        own = select(some, model=model)
+        if own:
+            first, seconds = own[0], seconds_of(own)
+            made = f" (+{first['feature_seconds']:.2f})" if "feature_seconds" in first else ""
+            ratio = f"{seconds / base:.2f}" if base else ""
+            memory = f"{seconds_of(own, 'allocated_bytes') / MEGABYTE:,.0f}"
+            times = f"{seconds:.2f}{made}", ratio, memory
+            weights = first.get("weights", "")
+            rows.append([f"{first['rows']:,}", model, *times, *quality(first), weights])
+    return rows
+
+
+def exponents(own: list[Record], problem: str) -> str:
+    """Of time, and of memory."""
+    words = []
+    for model in growth.MODELS:
+        time = exponent(*series(own, problem, model, "seconds"))
+        memory = exponent(*series(own, problem, model, "allocated_bytes"))
+        if time is not None:
+            words.append(f"{model} {time:.2f} in time, {memory:.2f} in memory")
+    return "; ".join(words)
+
+
+def growth_target(some: list[Record]) -> list[str]:
+    """Ten times logistic regression at the largest size."""
+    rows = max((record["rows"] for record in some), default=0)
+    pair = [select(some, rows=rows, model=model) for model in (growth.SDGM, growth.LOGISTIC)]
+    if not all(pair):
+        return []
+    wall, cpu = (
+        seconds_of(pair[0], field) / seconds_of(pair[1], field)
+        for field in ("seconds", "cpu_seconds")
+    )
+    what = (
+        f"at {rows:,} rows, two classes: {wall:.1f} times the time of logistic regression "
+        f"({cpu:.1f} times in processor time)"
+    )
+    return [verdict(wall <= 10.0, what, "at most 10", full_size=rows >= growth.SIZES[-1])]
 
 
 def sample_section(own: list[Record]) -> list[str]:
     """What learning the structure from a sample costs."""
-    lines = [
-        "## What the sample costs",
-        "",
-        "Beyond 32,768 rows a sample of 16,384 decides what the model looks like; then columns "
-        "that the sample had removed come back where all rows want them, and all rows decide on "
-        "the weights. Beside it the same without columns that come back, and a fit to all rows at "
-        "once.",
-        "",
-        *header("problem", "rows", "way", "CPU s", "memory, MB", "log loss", "error %", "weights"),
+    head = ["problem", "rows", "way", "CPU s", "memory, MB", "log loss", "error %", "weights"]
+    rows = [
+        [r["problem"], f"{r['rows']:,}", r["way"], f"{r['cpu_seconds']:.0f}", megabytes(r),
+         *quality(r), r["weights"]]
+        for problem in sample.DATA
+        for r in select(own, problem=problem)
+    ]  # fmt: skip
+    return [
+        TEXT["sample"],
+        table(head, rows),
+        *(
+            sample_verdict(problem, record, other)
+            for problem in sample.DATA
+            for record in select(own, problem=problem, way=sample.DEFAULT)
+            for other in select(own, problem=problem, way=sample.AT_ONCE, rows=record["rows"])
+        ),
     ]
-    for problem in sample.DATA:
-        for record in found(own, problem=problem):
-            memory = f"{record['allocated_bytes'] / MEGABYTE:,.0f}"
-            lines.append(
-                row(problem, f"{record['rows']:,}", record["way"], f"{record['cpu_seconds']:.0f}",
-                    memory, f"{record['log_loss']:.4f}", percent(record["error"]),
-                    record["weights"])
-            )  # fmt: skip
-    for problem in sample.DATA:
-        for record in found(own, problem=problem, way=sample.DEFAULT):
-            for other in found(own, problem=problem, way=sample.AT_ONCE, rows=record["rows"]):
-                lines += ["", sample_verdict(problem, record, other)]
-    return lines
 
 
 def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
@@ -155,7 +175,7 @@ def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
     what = (
         f"{problem}: with the sample the log loss is {abs(loss[0]):.4f} ± {loss[1]:.4f} "
         f"{'lower' if loss[0] < 0 else 'higher'} and the error {100 * abs(error[0]):.2f} ± "
-        f"{100 * error[1]:.2f} % {'lower' if error[0] < 0 else 'higher'} (standard errors over the "
+        f"{100 * error[1]:.2f}% {'lower' if error[0] < 0 else 'higher'} (standard errors over the "
         "same test rows)"
     )
     good = all(mean <= 2.0 * deviation for mean, deviation in (loss, error))
@@ -163,170 +183,63 @@ def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
     return verdict(good, what, "no loss beyond two standard errors", full_size=full_size)
 
 
-def growth_rows(some: list[Record]) -> list[str]:
-    """The models at one number of rows."""
-    base = seconds_of(found(some, model=growth.LOGISTIC))
-    lines = []
-    for model in growth.MODELS:
-        own = found(some, model=model)
-        if not own:
-            continue
-        first, seconds = own[0], seconds_of(own)
-        made = f" (+{first['feature_seconds']:.2f})" if "feature_seconds" in first else ""
-        ratio = f"{seconds / base:.2f}" if base else ""
-        memory = f"{median(r['allocated_bytes'] for r in own) / MEGABYTE:,.0f}"
-        lines.append(
-            row(f"{first['rows']:,}", model, f"{seconds:.2f}{made}", ratio, memory,
-                f"{first['log_loss']:.4f}", percent(first["error"]), first.get("weights", ""))
-        )  # fmt: skip
-    return lines
-
-
-def exponents(own: list[Record], problem: str) -> str:
-    """Of time, and of memory above what was there before."""
-    parts = []
-    for model in growth.MODELS:
-        time = exponent(*series(own, problem, model, "seconds"))
-        rows, peak = series(own, problem, model, "allocated_bytes")
-        if time is not None:
-            parts.append(f"{model} {time:.2f} in time, {exponent(rows, peak):.2f} in memory")
-    return "; ".join(parts)
-
-
-def growth_target(own: list[Record]) -> list[str]:
-    """Ten times logistic regression at the largest size."""
-    some = [record for record in own if record["problem"] == "2 classes"]
-    rows = max((record["rows"] for record in some), default=0)
-    sdgm, base = (
-        seconds_of(found(some, rows=rows, model=model)) for model in (growth.SDGM, growth.LOGISTIC)
-    )
-    if not sdgm or not base:
-        return []
-    cpu = [
-        median(record["cpu_seconds"] for record in found(some, rows=rows, model=model))
-        for model in (growth.SDGM, growth.LOGISTIC)
-    ]
-    what = (
-        f"at {rows:,} rows, two classes: {sdgm / base:.1f} times the time of logistic regression "
-        f"({cpu[0] / cpu[1]:.1f} times in processor time)"
-    )
-    return [verdict(sdgm / base <= 10.0, what, "at most 10", full_size=rows >= growth.SIZES[-1])]
-
-
 def disk_section(own: list[Record]) -> list[str]:
     """Memory of a fit to a file."""
-    lines = [
-        "## From a file",
-        "",
-        f"Two classes, two components each, {own[0]['rows']:,} rows of ten inputs in a `.npy` file "
-        f"of {own[0]['file_bytes'] / GIGABYTE:.2f} GB; labels in another. *Allocated* is memory "
-        "that only this process can use. *Mapped* is what of files is mapped into it, the file of "
-        "rows among them; `fit` hands the pages of a block back once it was copied.",
-        "",
-        *header(
-            "read by",
-            "seconds",
-            "before, MB",
-            "allocated, MB",
-            "mapped, MB",
-            "resident, MB",
-            "weights",
-            "error %",
-        ),
+    kinds = ("before", "allocated", "mapped", "peak")
+    head = ["read by", "seconds", "before, MB", "allocated, MB", "mapped, MB", "resident, MB"]
+    rows = [
+        [r["way"], f"{r['seconds']:.1f}", *(megabytes(r, kind) for kind in kinds), r["weights"],
+         percent(r["error"])]
+        for r in own
+    ]  # fmt: skip
+    parts = [
+        TEXT["disk"].format(rows=own[0]["rows"], gigabytes=own[0]["file_bytes"] / GIGABYTE),
+        table([*head, "weights", "error %"], rows),
     ]
     for r in own:
-        lines.append(
-            row(r["way"], f"{r['seconds']:.1f}", *(f"{r[k] / MEGABYTE:,.0f}" for k in
-                ("before_bytes", "allocated_bytes", "mapped_bytes", "peak_bytes")),
-                r["weights"], percent(r["error"]))
-        )  # fmt: skip
-    for r in own:
-        for kind in "allocated", "peak":
+        for name, kind in ("allocated", "allocated"), ("resident", "peak"):
             size = r[f"{kind}_bytes"] / GIGABYTE
-            what = f"{r['way']}, {'resident' if kind == 'peak' else kind}: {size:.2f} GB"
-            lines += [
-                "",
-                verdict(
-                    size < 1.0,
-                    what,
-                    "less than 1 GB with a file of 2 GB",
-                    full_size=r["rows"] >= disk.ROWS,
-                ),
-            ]
-    return lines
+            what, target = (
+                f"{r['way']}, {name}: {size:.2f} GB",
+                "less than 1 GB with a file of 2 GB",
+            )
+            parts.append(verdict(size < 1.0, what, target, full_size=r["rows"] >= disk.ROWS))
+    return parts
 
 
-def dask_section(own: list[Record], two_processes: list[Record]) -> list[str]:
-    """Workers, spills, kills; the same model; what two cores give to work that shares nothing."""
-    lines = [
-        "## On Dask",
-        "",
-        f"Two classes, two components each, {own[0]['rows']:,} rows of ten inputs, drawn on the "
-        "workers; `LocalCluster` with workers of one thread; the client and the fit in memory have "
-        "two. *Passes* are the sums over all rows; the rest of the time are the samples that the "
-        "client learns from, which no worker makes shorter. *Spilled* is what the workers wrote to "
-        "disk: those that spill may keep "
-        f"{cluster.SPILL_BYTES_PER_ROW * own[0]['rows'] / MEGABYTE:.0f} MB of "
-        f"rows in memory each, by `distributed.worker.memory.target` and a limit of "
-        f"{cluster.SPILL_LIMIT / GIGABYTE:g} GB.",
-        "",
-        *header(
-            "",
-            "seconds",
-            "of it passes",
-            "number of passes",
-            "spilled, MB",
-            "workers replaced",
-            "weights",
-            "error %",
-        ),
-    ]
-    for way in (cluster.MEMORY, *cluster.WORKERS):
-        some = found(own, way=way)
-        if some:
-            lines.append(dask_row(way, some))
-    one, two = (found(own, way=way) for way in (cluster.ONE, cluster.TWO))
+def dask_section(own: list[Record]) -> list[str]:
+    """Workers, spills, kills; the same model."""
+    may_keep = cluster.SPILL_BYTES_PER_ROW * own[0]["rows"] / MEGABYTE
+    head = ["", "seconds", "of it passes", "number of passes", "spilled, MB", "workers replaced"]
+    ways = [some for way in (cluster.MEMORY, *cluster.WORKERS) if (some := select(own, way=way))]
     same = len({record["active"] for record in own}) == 1
-    lines += [
-        "",
-        f"Largest difference of a probability to any other run: {largest_difference(own):.1g}; "
+    P = np.array([record["probabilities"] for record in own])
+    parts = [
+        TEXT["dask"].format(
+            rows=own[0]["rows"], may_keep=may_keep, limit=cluster.SPILL_LIMIT / GIGABYTE
+        ),
+        table([*head, "weights", "error %"], [dask_row(some) for some in ways]),
+        f"Largest difference of a probability to any other run: {np.ptp(P, axis=0).max():.1g}; "
         f"surviving weights: {'the same in all runs' if same else 'NOT the same in all runs'}.",
     ]
+    one, two = (select(own, way=way) for way in (cluster.ONE, cluster.TWO))
     if one and two:
-        ratio = seconds_of(one) / seconds_of(two)
-        passes = passes_of(one) / passes_of(two)
+        ratio, passes = seconds_of(one) / seconds_of(two), passes_of(one) / passes_of(two)
         what = f"two workers are {ratio:.2f} times as fast as one (passes alone: {passes:.2f})"
-        lines += [
-            "",
-            verdict(ratio >= 1.5, what, "at least 1.5", full_size=one[0]["rows"] >= cluster.ROWS),
-        ]
-    for record in two_processes:
-        gradient, curvature = (record["gain"][kind] for kind in (GRADIENTS, DERIVATIVES))
-        lines += [
-            "",
-            "Two processes of one thread that go over rows in their own memory, without Dask, go "
-            f"over {gradient:.2f} times as many as one for the gradient and {curvature:.2f} times "
-            "as many for the curvature: the cores share what is around them, and no two workers "
-            "can do better here.",
-        ]
-    return lines
+        full_size = one[0]["rows"] >= cluster.ROWS
+        parts.append(verdict(ratio >= 1.5, what, "at least 1.5", full_size=full_size))
+    return parts
 
 
-def dask_row(way: str, some: list[Record]) -> str:
+def dask_row(some: list[Record]) -> list[str]:
+    """One way; the fit in memory has no workers."""
     first = some[0]
-    n_passes = sum(first["passes"].values()) if "passes" in first else ""
-    spilled = f"{first['spilled_bytes'] / MEGABYTE:,.0f}" if "spilled_bytes" in first else ""
-    passes = f"{passes_of(some):.1f}" if "passes" in first else ""
-    return row(
-        way,
-        f"{seconds_of(some):.1f}",
-        passes,
-        n_passes,
-        spilled,
-        first.get("workers_replaced", ""),
-        first["weights"],
-        percent(first["error"]),
-    )
+    cells = ["", "", "", ""]
+    if "passes" in first:
+        cells = [f"{passes_of(some):.1f}", str(sum(first["passes"].values()))]
+        cells += [megabytes(first, "spilled"), str(first["workers_replaced"])]
+    size, error = first["weights"], percent(first["error"])
+    return [first["way"], f"{seconds_of(some):.1f}", *cells, size, error]
 
 
 def passes_of(some: list[Record]) -> float:
@@ -334,111 +247,68 @@ def passes_of(some: list[Record]) -> float:
     return median(sum(record["pass_seconds"].values()) for record in some)
 
 
-def largest_difference(own: list[Record]) -> float:
-    """Between the probabilities of any two runs."""
-    P = np.array([record["probabilities"] for record in own])
-    return float((P.max(axis=0) - P.min(axis=0)).max())
-
-
 def dual_section(own: list[Record]) -> list[str]:
     """Kernels on many rows."""
-    lines = [
-        "## The dual form",
-        "",
-        f"`KernelSDGMClassifier`, two classes, two components each, {own[0]['rows']:,} rows of ten "
-        "inputs.",
-        "",
-        *header("kernel", "seconds", "memory, MB", "weights", "vectors", "log loss", "error %"),
-        *(
-            row(
-                r["kernel"],
-                f"{r['seconds']:.1f}",
-                megabytes(r),
-                r["weights"],
-                r["vectors"],
-                *judged(r),
-            )
-            for r in own
-        ),
-        row("Bayes' rule", "", "", "", "", *bayes(own[0])),
+    head = ["kernel", "seconds", "memory, MB", "weights", "vectors", "log loss", "error %"]
+    rows = [
+        [r["kernel"], f"{r['seconds']:.1f}", megabytes(r), r["weights"], r["vectors"], *quality(r)]
+        for r in own
     ]
-    for r in own:
-        what = f"{r['kernel']}: {r['seconds']:.0f} s, {r['peak_bytes'] / GIGABYTE:.2f} GB"
-        good = r["seconds"] < 300 and r["peak_bytes"] < 4 * GIGABYTE
-        lines += [
-            "",
-            verdict(
-                good, what, "under 300 s and 4 GB at 100,000 rows", full_size=r["rows"] >= dual.ROWS
-            ),
-        ]
-    return lines
+    return [
+        TEXT["dual"].format(rows=own[0]["rows"]),
+        table(head, [*rows, [growth.BAYES, "", "", "", "", *quality(own[0], "bayes_")]]),
+        *(within(r, r["kernel"], 300, 4, dual.ROWS) for r in own),
+    ]
+
+
+def within(record: Record, name: str, seconds: float, gigabytes: float, rows: int) -> str:
+    """A verdict on time and memory."""
+    size = record["peak_bytes"] / GIGABYTE
+    good = record["seconds"] < seconds and size < gigabytes
+    what = f"{name}: {record['seconds']:.0f} s, {size:.2f} GB"
+    target = f"under {seconds:g} s and {gigabytes:g} GB at {rows:,} rows"
+    return verdict(good, what, target, full_size=record["rows"] >= rows)
 
 
 def classes_section(own: list[Record]) -> list[str]:
     """26 generated classes, and digits."""
-    lines = ["## Many classes"]
+    parts = ["## Many classes"]
     for problem in (classes.LETTERS, classes.DIGITS):
-        some = found(own, problem=problem)
+        some = select(own, problem=problem)
         if not some:
             continue
         about = f"{some[0]['rows']:,} rows to learn from"
         if problem == classes.LETTERS:
             about += f", {classes.TEST_ROWS:,} to test on, 16 inputs, two modes per class"
-        lines += [
-            "", f"### {problem}", "",
-            f"{about}. Peers are tuned on a fifth of the rows, and their time includes that.", "",
-            *model_table(some),
-        ]  # fmt: skip
-        if "bayes_error" in some[0]:
-            lines.append(row("Bayes' rule", "", "", "", *bayes(some[0])))
-            for r in found(some, model="SDGM"):
-                what = f"SDGM: {r['seconds']:.0f} s, {r['peak_bytes'] / GIGABYTE:.2f} GB"
-                good = r["seconds"] < 600 and r["peak_bytes"] < 2 * GIGABYTE
-                lines += [
-                    "",
-                    verdict(
-                        good,
-                        what,
-                        "under 600 s and 2 GB at 15,000 rows",
-                        full_size=r["rows"] >= classes.TRAIN_ROWS,
-                    ),
-                ]
-    return lines
+        parts += [
+            f"### {problem}",
+            f"{about}. Peers are tuned on a fifth of the rows, and their time includes that.",
+            model_table(some),
+        ]
+        if problem == classes.LETTERS:
+            sdgm = select(some, model="SDGM")
+            parts += [within(r, "SDGM", 600, 2, classes.TRAIN_ROWS) for r in sdgm]
+    return parts
 
 
 def pixels_section(own: list[Record]) -> list[str]:
     """MNIST's pixels."""
-    lines = [
-        "## Many inputs",
-        "",
-        f"MNIST, {own[0]['rows']:,} images of 784 pixels to learn from, the 10,000 test images. "
-        "One component per class, linear and squared terms.",
-        "",
-        *model_table(own),
-    ]
-    for r in found(own, model=pixels.SDGM):
+    parts = [TEXT["pixels"].format(rows=own[0]["rows"]), model_table(own)]
+    for r in select(own, model=pixels.SDGM):
         what = f"{r['model']}: {r['seconds'] / 60:.1f} minutes"
-        lines += [
-            "",
-            verdict(
-                r["seconds"] < 1800,
-                what,
-                "under 30 minutes with 60,000 images",
-                full_size=r["rows"] >= pixels.ROWS,
-            ),
-        ]
-    return lines
+        target, full_size = "under 30 minutes with 60,000 images", r["rows"] >= pixels.ROWS
+        parts.append(verdict(r["seconds"] < 1800, what, target, full_size=full_size))
+    return parts
 
 
-def model_table(some: list[Record]) -> list[str]:
-    """Models of one problem."""
-    return [
-        *header("model", "seconds", "memory, MB", "weights", "log loss", "error %"),
-        *(
-            row(r["model"], f"{r['seconds']:.1f}", megabytes(r), size_of(r), *judged(r))
-            for r in some
-        ),
+def model_table(some: list[Record]) -> str:
+    """Models of one problem, and Bayes' rule where it is known."""
+    rows = [
+        [r["model"], f"{r['seconds']:.1f}", megabytes(r), size_of(r), *quality(r)] for r in some
     ]
+    if "bayes_error" in some[0]:
+        rows.append([growth.BAYES, "", "", "", *quality(some[0], "bayes_")])
+    return table(["model", "seconds", "memory, MB", "weights", "log loss", "error %"], rows)
 
 
 def size_of(record: Record) -> str:
@@ -448,21 +318,3 @@ def size_of(record: Record) -> str:
     if "initial_weights" in record:
         return f"{record['weights']:,} of {record['initial_weights']:,}"
     return f"{record['weights']:,}"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.2f}"
-
-
-def megabytes(record: Record) -> str:
-    return f"{record['allocated_bytes'] / MEGABYTE:,.0f}"
-
-
-def judged(record: Record) -> tuple[str, str]:
-    """Log loss, where there are probabilities, and error."""
-    return number(record.get("log_loss"), 4), percent(record["error"])
-
-
-def bayes(record: Record) -> tuple[str, str]:
-    """The same of Bayes' rule."""
-    return number(record["bayes_log_loss"], 4), percent(record["bayes_error"])

@@ -10,39 +10,32 @@ from typing import Any
 from sdgm.core.objective.derivatives import Derivatives, PairSums
 
 # what the sums are, by the function that makes a block's share
-GRADIENTS, DERIVATIVES, OBSERVED = "gradients", "derivatives", "observed"
-NORMS, SLOPES, CROSS = "norms", "slopes", "cross"
+DERIVATIVES, OBSERVED = "derivatives", "observed"
 KINDS = {
     "derivatives_of_rows": DERIVATIVES,
     "derivatives_by_pairs": DERIVATIVES,
-    "gradient_of_rows": GRADIENTS,
+    "gradient_of_rows": "gradients",
     "curvature_blocks": "curvatures",
     "curvature_product": "products",
     "fit_of_rows": "fits",
     "drawn_sample": "sample",
-    "root_mean_squares": NORMS,
-    "slopes_of_rows": SLOPES,
-    "curvature_of_all": CROSS,
+    "root_mean_squares": "norms",
+    "slopes_of_rows": "slopes",
+    "curvature_of_all": "cross",
 }
 
 
 class Passes:
     """Passes over the rows by kind.
 
-    Attributes
-    ----------
-    seconds : dict
-        Of each pass, by number of rows and kind: ``gradients``, ``derivatives`` (gradient and
-        curvature), ``observed`` (what is missing of the information too); with many coordinates
-        ``curvatures`` and ``products``; of all columns there could be ``norms``, and ``slopes`` and
-        ``cross``, by which some come back; ``fits``, ``sample``, and ``counts`` for the rest.
-    rows : object or None
-        The rows of the last pass.
+    `seconds` has those of each pass by number of rows and kind: ``gradients``, ``derivatives``
+    (gradient and curvature), ``observed`` (what is missing of the information too); with many
+    coordinates ``curvatures`` and ``products``; of all columns there could be ``norms``, and
+    ``slopes`` and ``cross``, by which some come back; ``fits``, ``sample``; or ``counts``.
     """
 
     def __init__(self, after: Callable[[int], None] | None = None) -> None:
         self.seconds: dict[tuple[int, str], list[float]] = {}
-        self.rows: Any = None
         self._after = after
 
     def add(self, n_rows: int, statistic: Any, result: Any, seconds: float) -> None:
@@ -78,22 +71,13 @@ def has_missing(result: Derivatives | PairSums) -> bool:
 
 @contextmanager
 def counted(source: type, after: Callable[[int], None] | None = None) -> Iterator[Passes]:
-    """Count the passes over rows of a class.
-
-    Parameters
-    ----------
-    source : type
-        Such as `sdgm.core.data.blocked_rows.BlockedRows`.
-    after : callable, optional
-        Told after every pass how many there were.
-    """
+    """Count the passes over rows of a class such as `BlockedRows`; `after` is told after each."""
     passes = Passes(after)
     total: Any = source.total  # type: ignore[attr-defined]
 
     def timed_total(self: Any, statistic: Any, width: int) -> Any:
         begin = perf_counter()
         result = total(self, statistic, width)
-        passes.rows = self
         passes.add(len(self), statistic, result, perf_counter() - begin)
         return result
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
-from reproduction.cells import Key
-from reproduction.deep.images import arranged_idx, read_files
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import fitted, in_parts, quality, sizes_of
 from sdgm import SDGMClassifier
 
 ROWS = 60_000
@@ -19,30 +16,28 @@ LOGISTIC, SQUARES = "logistic regression", "logistic regression, pixels and squa
 MODELS = (SDGM, LOGISTIC, SQUARES)
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """The three models."""
     rows = plan.rows or (3_000 if plan.quick else ROWS)
     return [{"model": model, "rows": rows} for model in MODELS]
 
 
-TOPIC = Topic("pixels", keys)
-
-
-def measure(model: str, rows: int) -> Iterator[Record]:
+def measure(model: str, rows: int) -> Record:
     """One fit, and its error on the 10,000 test images."""
-    train, test = arranged_idx(read_files("mnist"))
+    from benchmarks.reproduced import mnist  # brings PyTorch
+
+    train, test = mnist()
     order = np.random.default_rng(0).permutation(len(train[1]))[:rows]
     X, y = train[0][order].reshape(rows, -1) / 255.0, train[1][order].astype(np.int64)
     X_test, y_test = test[0].reshape(len(test[1]), -1) / 255.0, test[1].astype(np.int64)
     if model == SDGM:
         sdgm = SDGMClassifier(1, covariance_type="diag", random_state=0)
         record = fitted(sdgm, X, y) | sizes_of(sdgm)
-        yield record | judged(y_test, in_parts(sdgm.predict_proba, X_test))
-        return
+        return record | quality(y_test, in_parts(sdgm.predict_proba, X_test))
     if model == SQUARES:
         X, X_test = (np.hstack([part, part**2]) for part in (X, X_test))
     regression = LogisticRegression(max_iter=300)
     record = fitted(regression, X, y)
     record["weights"] = int(regression.coef_.size + len(regression.intercept_))
     record["iterations"] = int(regression.n_iter_.max())
-    yield record | judged(y_test, in_parts(regression.predict_proba, X_test))
+    return record | quality(y_test, in_parts(regression.predict_proba, X_test))

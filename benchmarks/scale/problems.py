@@ -25,25 +25,14 @@ Table = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Classes of equal size, each a mixture of equally likely Gaussians of different covariance.
-
-    Attributes
-    ----------
-    n_classes, n_modes, n_inputs : int
-    spread : float
-        Deviation of the means in each informative input.
-    n_informative : int
-        Inputs in which the Gaussians differ; the others are noise of deviation one.
-    skew : float
-        Deviation of the entries of the Gaussians' square roots around 0.8 times the identity.
-    """
+    """Classes of equal size, each a mixture of equally likely Gaussians of different covariance."""
 
     n_classes: int
     n_modes: int
     n_inputs: int
-    spread: float
-    n_informative: int
-    skew: float = 0.18
+    spread: float  # deviation of the means in each informative input
+    n_informative: int  # inputs in which the Gaussians differ; the others are noise
+    skew: float = 0.18  # deviation of the Gaussians' square roots around 0.8 times the identity
 
     @cached_property
     def shapes(self) -> tuple[np.ndarray, np.ndarray]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from sklearn.decomposition import PCA
 
-from benchmarks.records import Record
-from benchmarks.scale.cells import Plan, Topic, fitted, in_parts, judged, sizes_of
+from benchmarks.records import Cell, Record
+from benchmarks.runner import Plan
+from benchmarks.scale.fitting import fitted, in_parts, quality, sizes_of
 from benchmarks.scale.problems import PROBLEMS, TEST, TRAIN, Table
-from reproduction.cells import Key
-from reproduction.deep.images import arranged_idx, read_files
 from sdgm import SDGMClassifier
 from sdgm.scale import many_rows
 
@@ -27,7 +26,7 @@ TEST_ROWS = 100_000
 BATCHES = 100
 
 
-def keys(plan: Plan) -> list[Key]:
+def cells(plan: Plan) -> list[Cell]:
     """Every way on every problem."""
     most = plan.rows or (40_000 if plan.quick else 10**9)
     return [
@@ -37,10 +36,7 @@ def keys(plan: Plan) -> list[Key]:
     ]
 
 
-TOPIC = Topic("sample", keys)
-
-
-def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
+def measure(problem: str, rows: int, way: str) -> Record:
     """One fit, and its test error."""
     (X, y), (X_test, y_test) = tables(problem, rows)
     model = SDGMClassifier(DATA[problem][1], covariance_type="full", random_state=0)
@@ -49,12 +45,11 @@ def measure(problem: str, rows: int, way: str) -> Iterator[Record]:
         NO_RETURN: [(many_rows, "ADMISSIONS", 0), (many_rows, "LAST_ADMISSIONS", 0)],
         AT_ONCE: [(many_rows, "LARGE_ROWS", rows)],
     }[way]
-    patches = [patch.object(*change) for change in changed]
-    for each in patches:
-        each.start()
+    for change in changed:  # for the rest of this process
+        patch.object(*change).start()
     record = fitted(model, X, y)
     P = in_parts(model.predict_proba, X_test)
-    yield record | sizes_of(model) | judged(y_test, P) | by_batch(y_test, P)
+    return record | sizes_of(model) | quality(y_test, P) | by_batch(y_test, P)
 
 
 def by_batch(y: np.ndarray, P: np.ndarray) -> Record:
@@ -77,7 +72,9 @@ def tables(problem: str, rows: int) -> tuple[Table, Table]:
     if problem == GENERATED:
         data = PROBLEMS[problem]
         return data.rows(rows, TRAIN), data.rows(TEST_ROWS, TEST)
-    train, test = arranged_idx(read_files("mnist"))
+    from benchmarks.reproduced import mnist  # brings PyTorch
+
+    train, test = mnist()
     X, X_test = (part[0].reshape(len(part[1]), -1) / 255.0 for part in (train, test))
     components = PCA(20, random_state=0).fit(X)
     y, y_test = (part[1].astype(np.int64) for part in (train, test))

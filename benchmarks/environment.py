@@ -1,37 +1,51 @@
-"""Where and with what a run was made."""
+"""Where and with what a run was made, and what this process uses."""
 
 from __future__ import annotations
 
 import os
 import platform
+import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-from benchmarks.settings import Settings
+PACKAGES = ("sdgm", "numpy", "scipy", "scikit-learn", "torch", "polars", "fastrvm", "sklearn-rvm")
+NOT_INSTALLED = "not installed"
 
-PACKAGES = ("sdgm", "numpy", "scipy", "scikit-learn", "fastrvm", "sklearn-rvm")
 
-
-def header(settings: Settings, command: str) -> dict[str, Any]:
-    """The first record of a run: date, command, versions and machine."""
+def surroundings(command: str) -> dict[str, Any]:
+    """Date, command, commit, versions and machine."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
-        "repeats": settings.repeats,
-        "quick": settings.quick,
-        "timeout": settings.timeout,
         "commit": commit(),
         "python": platform.python_version(),
         "versions": {package: version_of(package) for package in PACKAGES},
-        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "cpu": cpu_model(),
         "cores": usable_cores(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
+
+
+def made_by(records: Sequence[dict[str, Any]]) -> str:
+    """A line for the page: every different run behind some records."""
+    return "; ".join(dict.fromkeys(one_line(record["run"]) for record in records)) + "."
+
+
+def one_line(run: dict[str, Any]) -> str:
+    """A run in short."""
+    versions = [f"{p} {v}" for p, v in run["versions"].items() if v != NOT_INSTALLED]
+    cores = f"{run['cores']} cores" + (f" of {run['cpu']}" if run["cpu"] else "")
+    load = [] if run["load"] is None else [f"load average {run['load']} at the start"]
+    words = [f"`{run['command']}`", f"commit {run['commit']}", run["date"].split()[0]]
+    words += [f"Python {run['python']}", *versions, run["system"], cores, *load]
+    return ", ".join(words)
 
 
 def commit() -> str | None:
@@ -49,15 +63,11 @@ def commit() -> str | None:
 
 
 def version_of(package: str) -> str:
-    """Of what is installed; of sdgm also from a checkout on the path."""
+    """Of what is installed."""
     try:
         return version(package)
     except PackageNotFoundError:
-        if package == "sdgm":
-            import sdgm
-
-            return f"{sdgm.__version__} (checkout)"
-        return "not installed"
+        return NOT_INSTALLED
 
 
 def cpu_model() -> str:
@@ -75,6 +85,24 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class CoresOfOthers:
+    """How many cores are at work for others than the child processes of this one."""
+
+    def __init__(self) -> None:
+        self.begin, self.busy, self.own = perf_counter(), busy_seconds(), child_seconds()
+
+    def until_now(self) -> float:
+        """On average, since this was made; processes count as own once they have ended."""
+        busy, own = busy_seconds() - self.busy, child_seconds() - self.own
+        return round(max(busy - own, 0.0) / (perf_counter() - self.begin), 2)
+
+
+def child_seconds() -> float:
+    """Processor time of child processes that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def busy_seconds() -> float:
@@ -97,12 +125,14 @@ def peak_memory() -> int:
 
     On Linux from VmHWM: there ``ru_maxrss`` starts from the parent's size, which exec hands on.
     """
-    status = Path("/proc/self/status")
-    if status.is_file():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource
-
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return status_bytes("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def status_bytes(name: str) -> int:
+    """A line of what Linux says of this process; zero elsewhere."""
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.is_file() else []:
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,125 @@
+"""What all benchmarks rest on: which cells are due, how they end, what is kept of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import runner
+from benchmarks.records import append, failures, path_of, read, results
+from benchmarks.runner import Benchmark, Plan, run
+
+CELLS = [{"data": "iris", "split": 0}, {"data": "wine", "split": 0}]
+
+
+def benchmark(**changed: Any) -> Benchmark:
+    parts: dict[str, Any] = {
+        "name": "some",
+        "cells": lambda plan: CELLS,
+        "measure": lambda data, split: {"error": 0.1},
+        "write": lambda output: output,
+    }
+    return Benchmark(**(parts | changed))
+
+
+def ending(monkeypatch: pytest.MonkeyPatch, outcomes: list[Any]) -> Iterator[Any]:
+    """Let child processes end in these ways, one after the other; what is left of them."""
+    left = iter(outcomes)
+
+    def process(arguments: list[str], **_: Any) -> Any:
+        outcome = next(left)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(runner.subprocess, "run", process)
+    monkeypatch.setattr(runner, "surroundings", lambda text: {"command": text})
+    return left
+
+
+DONE = SimpleNamespace(returncode=0, stdout='{"results": [{"error": 0.1}]}')
+FAILED = SimpleNamespace(returncode=1, stderr="Traceback\nValueError: no")
+LATE = subprocess.TimeoutExpired("python", 1.0)
+
+
+def test_a_cell_that_failed_or_ran_out_of_time_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = ending(monkeypatch, [LATE, FAILED, DONE])
+    some = benchmark(cells=lambda plan: CELLS[:1])
+    status = []
+    for _ in range(4):  # the last run finds nothing to do
+        run(some, Plan(), (), tmp_path, "here")
+        status.append([record["status"] for record in read(path_of(tmp_path, "some"))])
+    assert status == [["timeout"], ["failed"], ["done"], ["done"]]
+    assert next(left, None) is None
+    assert failures(tmp_path, "some") == []
+
+
+def test_a_run_goes_on_where_it_was_and_failures_are_no_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, [DONE, FAILED])
+    run(benchmark(), Plan(), (), tmp_path, "here")
+    (result,) = results(tmp_path, "some")
+    assert (result["data"], result["error"], result["run"]) == ("iris", 0.1, {"command": "here"})
+    (failed,) = failures(tmp_path, "some")
+    assert failed["cell"] == CELLS[1] and failed["error"][-1] == "ValueError: no"
+    left = ending(monkeypatch, [DONE])
+    run(benchmark(), Plan(), (), tmp_path, "here")
+    assert next(left, None) is None
+    assert [record["data"] for record in results(tmp_path, "some")] == ["iris", "wine"]
+
+
+def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
+    path = path_of(tmp_path, "some")
+    append(path, {"cell": CELLS[0], "status": "done"})
+    with path.open("a") as file:
+        file.write('{"cell": {"data": "wi')
+    assert runner.unfinished(CELLS, path) == CELLS[1:]
+    append(path, {"cell": CELLS[1], "status": "done"})
+    assert runner.unfinished(CELLS, path) == []
+
+
+def test_only_chooses_cells_by_their_fields() -> None:
+    plan = Plan(only={"data": ["wine", "heart"], "split": ["0"]})
+    assert [cell for cell in CELLS if plan.wants(cell)] == CELLS[1:]
+
+
+def test_a_child_process_measures_a_cell_with_the_threads_it_is_given(tmp_path: Path) -> None:
+    own = benchmark(name="growth")
+    bare = {"series": "import", "form": "", "N": 0, "D": 0, "M": 0, "seeds": 0, "threads": 2}
+    outcome = runner.outcome(own, bare, timeout=120.0)
+    assert outcome["status"] == "done"
+    assert outcome["cell_bytes"] >= outcome["results"][0]["peak_bytes"] > 1e6
+    assert runner.outcome(own, {**bare, "series": "no"}, timeout=120.0)["status"] == "failed"
+    assert runner.outcome(own, bare, timeout=0.01)["status"] == "timeout"
+
+
+def test_parts_are_checked_and_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    parser, some = command.make_parser(), benchmark(parts=("growth", "sample", "dual"))
+    assert parser.parse_args([]).name is None
+    assert parser.parse_args(["scale", "dual", "--quick"]).parts == ["dual"]
+    assert command.chosen_parts(parser, some, []) == ["growth", "sample", "dual"]
+    assert command.chosen_parts(parser, some, ["dual"]) == ["dual"]
+    assert command.chosen_parts(parser, some, ["report"]) is None
+    with pytest.raises(SystemExit):
+        command.chosen_parts(parser, some, ["duel"])
+    assert "'duel' is none of growth, sample" in capsys.readouterr().err
+
+
+def test_every_benchmark_is_listed_with_what_it_measures() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks"],
+        cwd=runner.ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    names = [line.split()[0] for line in done.stdout.splitlines()]
+    assert names == list(command.NAMES)
+    assert all(len(line.split(maxsplit=1)[1]) > 20 for line in done.stdout.splitlines())
