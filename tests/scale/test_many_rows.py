@@ -275,7 +275,8 @@ def test_trouble_of_any_stage_is_told_once(n_calls: int, monkeypatch: pytest.Mon
         calls.append(1)
         if len(calls) != n_calls:
             return fit
-        return replace(fit, training=replace(fit.training, stop_reason=Stop.NUMERICAL.value))
+        failed = replace(fit.training, stop_reason=Stop.NUMERICAL.value, converged=False)
+        return replace(fit, training=failed)
 
     monkeypatch.setattr(many_rows, "refined", troubled)
     with pytest.warns(NumericalTroubleWarning, match="could not be factorised") as caught:
