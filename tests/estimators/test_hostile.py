@@ -691,7 +691,7 @@ def test_small_nasty_problems(
 
 
 @every_estimator
-@anything
+@settings(anything, max_examples=20)  # EM to convergence takes its time
 @given(problem=nasty_problems())
 def test_small_nasty_problems_as_given_in_the_paper_preset(
     estimator: Any, problem: tuple[FloatArray, IntArray, FloatArray | None]
