@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("onnx")
@@ -285,6 +285,7 @@ def test_an_empty_string_is_a_level_where_training_saw_it() -> None:
     name=st.text(st.characters(codec="utf-8"), max_size=20),
     levels=st.lists(st.text(st.characters(codec="utf-8")), min_size=3, max_size=3, unique=True),
 )
+@example(name="", levels=["\0", "", "0"])
 def test_hostile_names_and_levels_are_only_text(name: str, levels: list[str]) -> None:
     colour = Category(name, tuple(levels), missing=True)
     others = [each for each in INPUTS if each.name != "colour"]

@@ -176,12 +176,7 @@ class ModelGraph(Graph):
 
     def constant(self, values: np.ndarray[Any, Any], name: str) -> str:
         name = self.new_name(name)
-        if values.dtype == object:
-            strings = [value.encode("utf-8") for value in values.ravel()]
-            tensor = helper.make_tensor(name, onnx.TensorProto.STRING, values.shape, strings)
-        else:
-            tensor = numpy_helper.from_array(values, name)
-        self.arrays.append(tensor)
+        self.arrays.append(numpy_helper.from_array(values, name))
         return name
 
 
