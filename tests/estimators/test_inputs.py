@@ -13,6 +13,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -969,3 +970,18 @@ def test_printed_lines_go_to_standard_output_at_once(monkeypatch: pytest.MonkeyP
     X, y = two_modes()
     DiscriminativeGMMClassifier(2, random_state=0, verbose=2).fit(X, y)
     assert re.search(r"iteration +1 .*log evidence", stream.getvalue())
+
+
+@pytest.mark.parametrize("estimator", [SDGMClassifier, KernelSDGMClassifier])
+def test_a_refit_that_fails_leaves_no_half_of_a_model(estimator: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    model = estimator(n_components=1).fit(X, y)
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(rng.normal(size=(40, 3)), np.zeros(40))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.fit(X, y).set_params(warm_start=True)
+    with pytest.raises(ValueError, match="cannot go on from 2 features to 3"):
+        model.fit(rng.normal(size=(40, 3)), y)
+    assert model.predict(X).shape == (40,)

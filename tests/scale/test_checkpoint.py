@@ -267,9 +267,30 @@ def kernel(A, B):
     return (A @ B.T + 1.0) ** 2
 
 
+class Power:
+    def __init__(self, degree: int) -> None:
+        self.degree = degree
+
+    def kernel(self, A, B):
+        return (A @ B.T) ** self.degree
+
+
+def recursive_kernel(base):
+    def power(A, B, degree: int = 2):
+        return (A @ B.T) * power(A, B, degree - 1) if degree > 1 else base(A, B)
+
+    return power
+
+
 def test_settings_have_the_same_mark_in_another_process() -> None:
     # addresses of objects differ between processes
-    for value in (kernel, np.random.RandomState(1), np.random.default_rng(1), partial(kernel)):
+    for value in (
+        kernel,
+        np.random.RandomState(1),
+        np.random.default_rng(1),
+        partial(kernel),
+        Power(2).kernel,
+    ):
         assert "0x" not in words_for(value)
     different = [
         kernel,
@@ -280,6 +301,9 @@ def test_settings_have_the_same_mark_in_another_process() -> None:
         partial(kernel),
         partial(kernel, B=1),
         partial(kernel, B=2),
+        Power(2).kernel,
+        Power(3).kernel,
+        recursive_kernel(kernel),
     ]
     assert len(set(map(words_for, different))) == len(different)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from sdgm import KernelSDGMClassifier, NumericalTroubleWarning, SDGMClassifier
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.mode import EMGradient
 from sdgm.core.inference.variations import for_sample
 from sdgm.core.model.state import Stop
 from sdgm.core.objective.derivatives import class_totals
+from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators import run as run_module
 from sdgm.estimators.fitting import fit_problem
 from sdgm.estimators.plan import plan_of
@@ -263,6 +266,36 @@ def test_the_sample_is_fitted_as_one_whose_weights_all_rows_decide_on_again(
     assert stage == "fit/sample" and plan.is_sample and plan.class_weight is None
     assert plan.recipe == recipe == for_sample(plan_of(model()).recipe)
     assert recipe != plan_of(model()).recipe
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FactorizationError])
+def test_a_first_pass_that_fails_leaves_the_model_of_the_stage_before(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = table()
+    samples: list[Any] = []
+
+    def fit_sample(*arguments):
+        samples.append(fit_problem(*arguments))
+        return samples[-1]
+
+    def failing(self, rows, whitening, state):
+        if samples:  # all passes over more rows than the sample
+            raise error
+        return find_mode(self, rows, whitening, state)
+
+    find_mode = EMGradient.__call__
+    monkeypatch.setattr(many_rows, "fit_problem", fit_sample)
+    monkeypatch.setattr(EMGradient, "__call__", failing)
+    fitted = model()
+    if error is KeyboardInterrupt:
+        with pytest.raises(KeyboardInterrupt):
+            fitted.fit(X, y)
+    else:
+        with pytest.warns(NumericalTroubleWarning, match="could not be factorised"):
+            fitted.fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, samples[0].model.coef)
+    assert np.isfinite(fitted.predict_proba(X[:5])).all()
 
 
 @pytest.mark.parametrize("n_calls", [1, 2])

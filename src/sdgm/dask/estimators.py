@@ -52,6 +52,7 @@ class DaskMixin:
     verbose: int
     get_params: Any
     _keep: Any
+    _forget_unless: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -71,6 +72,7 @@ class DaskMixin:
         if self.warm_start and hasattr(self, "training_"):
             previous = self.model_, self.training_
         plan = plan_of(self, previous=previous)
+        self._forget_unless(previous, X)
         names = names_of(X)
         X, y, s = as_rows(X, y, sample_weight)
         is_large = X.shape[0] > LARGE_ROWS

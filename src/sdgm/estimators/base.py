@@ -16,7 +16,7 @@ from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import Predictive, components_per_class
 from sdgm.estimators.plan import form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
-from sdgm.estimators.preparation import prepared
+from sdgm.estimators.preparation import check_same_inputs, prepared
 from sdgm.estimators.run import CallbackSupportMixin, Run, Task, with_callbacks
 from sdgm.estimators.training import Candidate, Fit, Training
 from sdgm.scale.checkpoint import fingerprint, kept_checkpoint
@@ -93,6 +93,7 @@ class BaseSDGM(
         previous = self._previous_fit()
         state = None if previous is None else previous[0].state
         plan = plan_of(self, previous=previous)
+        self._forget_unless(previous, X)
         with kept_checkpoint(
             self.checkpoint, lambda: fingerprint(self, X, y, sample_weight, state)
         ) as checkpoint:
@@ -135,6 +136,17 @@ class BaseSDGM(
         if not self.warm_start or not hasattr(self, "training_"):
             return None
         return self.model_, self.training_
+
+    def _forget_unless(self, previous: tuple[FittedModel, Training] | None, X: Any) -> None:
+        """Drop an earlier model, unless it is gone on from; a fit that fails leaves none."""
+        if previous is not None:
+            shape: tuple[int, ...] = getattr(X, "shape", ())
+            if len(shape) == 2:
+                check_same_inputs(previous[0], shape[1])
+            return
+        for name in "model_", "training_":
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         """The fit as scikit-learn's callbacks see it, where there are any."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_X_y
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.initialization import Start, distinct_rows
-from sdgm.core.model.fitted_model import Scaler
+from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.estimators.parameters import (
     check_classes,
     check_labels,
@@ -131,14 +131,18 @@ def scaler_of(X: FloatArray, s: FloatArray, plan: Plan) -> Scaler:
     """Mean and inverse deviation of the inputs, or zero and one; those of the last fit."""
     D = X.shape[1]
     if plan.previous is not None:
-        scaler = plan.previous[0].scaler
-        if len(scaler.center) != D:
-            raise ValueError(
-                f"warm_start cannot go on from {len(scaler.center)} features to {D}; "
-                "set warm_start=False."
-            )
-        return replace(scaler, reach=np.inf)
+        check_same_inputs(plan.previous[0], D)
+        return replace(plan.previous[0].scaler, reach=np.inf)
     return Scaler(*center_and_inverse_scale(X, s)) if plan.standardizes else Scaler.identity(D)
+
+
+def check_same_inputs(model: FittedModel, D: int) -> None:
+    """Refuse to go on from a model of another number of inputs."""
+    before = len(model.scaler.center)
+    if before != D:
+        raise ValueError(
+            f"warm_start cannot go on from {before} features to {D}; set warm_start=False."
+        )
 
 
 def reduced_to_samples(

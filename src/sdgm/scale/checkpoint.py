@@ -15,7 +15,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from importlib.metadata import version
@@ -321,29 +321,43 @@ def words_of_code(code: CodeType) -> str:
     return f"{code.co_code.hex()} {code.co_names} {inside}"
 
 
-def bound_values(function: Any) -> list[str]:
+def bound_values(function: Any, seen: frozenset[int]) -> list[str]:
     """Defaults of a function, and what it holds of where it was made."""
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    return [words_for(v) for v in (function.__defaults__, function.__kwdefaults__, *cells)]
+    cells = [cell for cell in function.__closure__ or () if id(cell) not in seen]
+    values = [function.__defaults__, function.__kwdefaults__]
+    for cell in cells:
+        with suppress(ValueError):  # a cell that is empty yet
+            values.append(cell.cell_contents)
+    return [words_for(value, seen | {*map(id, cells)}) for value in values]
 
 
-def words_for(value: Any) -> str:
-    """A setting in words that are the same in another process."""
+def words_for(value: Any, seen: frozenset[int] = frozenset()) -> str:
+    """A setting in words that are the same in another process.
+
+    ``seen`` holds the cells of functions that refer to themselves.
+    """
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {hashlib.blake2b(value.tobytes()).hexdigest()}"
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return type(value).__name__  # the seeds that it gave are in the file
     if isinstance(value, partial):
         parts = [value.func, *value.args, *value.keywords.values()]
-        return f"partial {list(value.keywords)} {' '.join(map(words_for, parts))}"
+        return f"partial {list(value.keywords)} {' '.join(words_for(each, seen) for each in parts)}"
+    if inspect.ismethod(value):
+        inside = getattr(value.__self__, "__dict__", {})
+        held = sorted((k, words_for(v, seen)) for k, v in inside.items())
+        return f"{held} {words_for(value.__func__, seen)}"
     if callable(value) and not inspect.isroutine(value):
         inside = (
             value.get_params() if hasattr(value, "get_params") else getattr(value, "__dict__", {})
         )
-        return f"{type(value).__qualname__} {sorted((k, words_for(v)) for k, v in inside.items())}"
+        held = sorted((k, words_for(v, seen)) for k, v in inside.items())
+        return f"{type(value).__qualname__} {held}"
     if callable(value):
         name = getattr(value, "__qualname__", type(value).__qualname__)
         code = getattr(value, "__code__", None)  # functions without a name are told apart by it
         words = f"{value.__module__}.{name}"
-        return words if code is None else f"{words} {words_of_code(code)} {bound_values(value)}"
+        if code is None:
+            return words
+        return f"{words} {words_of_code(code)} {bound_values(value, seen)}"
     return repr(value)

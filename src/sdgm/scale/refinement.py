@@ -160,7 +160,8 @@ class AllRows:
         used = np.unique(np.concatenate([[0], state.column]))
         rows, Rt, seen = self.seen_by(state)
         result = run.learning(recipe)(rows, Rt, recipe.begun(seen), callback)
-        if result.stop is Stop.INTERRUPTED and not recipe.learns_alpha:
+        is_between = not recipe.learns_alpha or not result.records
+        if result.stop is Stop.INTERRUPTED and is_between:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
         end = replace(result.state, column=used[result.state.column])
         return replace(result, state=end)
@@ -268,7 +269,11 @@ def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
     if candidates is not None and plan.recipe.learns_alpha and plan.max_weights is None:
         model = replace(model, basis=candidates, state=model.among(candidates))
         admissions = stage.admissions
-    refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
+    try:
+        refinement = refine(model, replace(stage, admissions=admissions), plan.recipe, run)
+    except FactorizationError:  # in its first pass; the model of the stage before can be used
+        trouble = replace(fit.training, stop_reason=Stop.NUMERICAL.value, converged=False)
+        return replace(fit, training=trouble)
     result = refinement.result
     training = replace(
         fit.training,
