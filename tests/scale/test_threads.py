@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info
 
 from sdgm import SDGMClassifier
 from sdgm.core.data import rows as rows_module
@@ -22,10 +23,39 @@ from sdgm.scale.threads import (
 )
 
 
+class Blas:
+    """A BLAS of two threads, whatever the machine has and other libraries have made of it."""
+
+    def __init__(self) -> None:
+        self.n_threads = 2
+
+    def info(self) -> list[dict[str, Any]]:
+        others = {"user_api": "openmp", "num_threads": 8}
+        return [{"user_api": "blas", "num_threads": self.n_threads}, others]
+
+    @contextmanager
+    def limit(self, *, limits: int, user_api: str) -> Iterator[None]:
+        assert user_api == "blas"
+        before, self.n_threads = self.n_threads, limits
+        try:
+            yield
+        finally:
+            self.n_threads = before
+
+
 @pytest.fixture(autouse=True)
-def two_blas_threads() -> Iterator[None]:
-    with threadpool_limits(2, "blas"):
-        yield
+def two_blas_threads(monkeypatch: pytest.MonkeyPatch) -> Blas:
+    blas = Blas()
+    monkeypatch.setattr(threads, "_controller", lambda: blas)
+    return blas
+
+
+def test_a_fit_finds_the_threads_of_the_real_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with one_blas_thread():
+        held = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+        assert held and set(held) == {1}
+    assert n_blas_threads() >= 1
 
 
 def test_fits_that_overlap_give_the_threads_back() -> None:
@@ -59,7 +89,9 @@ def test_rows_are_shared_where_there_are_many_for_the_matrix() -> None:
             assert (crew is not None) == shared
 
 
-def test_a_fit_is_the_same_whoever_shares_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_is_the_same_whoever_shares_it(
+    two_blas_threads: Blas, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(threads, "SHARED_WORK", 0.0)
     monkeypatch.setattr(rows_module, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(rows_module, "MIN_BLOCK_ROWS", 16)
@@ -67,6 +99,6 @@ def test_a_fit_is_the_same_whoever_shares_it(monkeypatch: pytest.MonkeyPatch) ->
     y = rng.integers(2, size=300)
     X = rng.normal(size=(300, 2)) + 1.5 * y[:, None]
     shared = SDGMClassifier(2, random_state=0).fit(X, y)
-    with threadpool_limits(1, "blas"):
+    with two_blas_threads.limit(limits=1, user_api="blas"):
         alone = SDGMClassifier(2, random_state=0).fit(X, y)
     np.testing.assert_array_equal(shared.predict_proba(X), alone.predict_proba(X))
