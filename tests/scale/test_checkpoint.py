@@ -17,8 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.inference.learning import Result
-from sdgm.core.inference.presets import FAST
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.core.solvers.precision import FactorizationError

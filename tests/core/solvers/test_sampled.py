@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.inference.variations import limited
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers import newton
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.core.solvers.newton import FLATTEST, saddle_free_cholesky
-from sdgm.core.solvers.points import NewtonPoint, log_posterior
+from sdgm.core.solvers.newton import NewtonPoint, log_posterior
+from sdgm.core.solvers.precision import FLATTEST, saddle_free_cholesky
 from sdgm.core.solvers.sampled import (
     ENOUGH_ROWS,
     Change,

@@ -19,14 +19,15 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows, RowSource, S
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.newton import maximize_over_w, observed_cholesky
-from sdgm.core.solvers.points import (
+from sdgm.core.solvers.newton import (
     Climb,
     GradientPoint,
     NewtonPoint,
     Target,
     backtracking,
     gradient_point,
+    maximize_over_w,
+    observed_cholesky,
 )
 from sdgm.core.solvers.precision import DensePrecision
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import cost
 from sdgm.core.data.rows import RowSource
 from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening
@@ -26,7 +25,7 @@ from sdgm.core.solvers.block_precision import (
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.solvers.points import (
+from sdgm.core.solvers.newton import (
     Climb,
     GradientPoint,
     NewtonPoint,
@@ -101,7 +100,7 @@ def maximize_by_blocks(
         return place.with_step(blocks, path.end), path
 
     sizes = np.diff(whitening.starts).astype(np.float64)
-    many_products = max(MANY_PRODUCTS, cost.products_per_blocks(sizes, whitening.rank))
+    many_products = max(MANY_PRODUCTS, products_per_blocks(sizes, whitening.rank))
     place = at(mixture, theta)
     blocks, known_at = blocks_at(place), height(place)
     first = squared_size(place.grad, blocks)
@@ -217,3 +216,8 @@ def conjugate_gradients(
         direction = z + ratio * direction
         xx, xd, dd = longer, ratio * (xd + step * dd), rho + ratio**2 * dd
     return Path(x, np.sqrt(xx), MAX_PRODUCTS)
+
+
+def products_per_blocks(sizes: FloatArray, rank: int) -> float:
+    """Products with the curvature, of 2 p K multiplications a row, that cost as much as blocks."""
+    return float(sizes @ sizes) / (2 * rank * len(sizes))
