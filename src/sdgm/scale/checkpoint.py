@@ -165,9 +165,9 @@ class Checkpoint:
         if path.is_dir():
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
         if not path.parent.is_dir():
-            raise ValueError(
-                f"the checkpoint {str(path)!r} is to be in a folder that does not exist; make the "
-                "folder, or name a file in another."
+            raise FileNotFoundError(
+                f"the folder of the checkpoint {str(path)!r} does not exist; make it, or name a "
+                "file in another."
             )
         if not path.exists():
             return cls(path, fingerprint)

@@ -18,7 +18,6 @@ from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.learning import Result, class_shares
-from sdgm.core.inference.mode import STEPS_TO_MODE
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.basis import Basis
@@ -26,6 +25,7 @@ from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
+from sdgm.core.solvers.newton import STEPS_TO_MODE
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.plan import Plan

@@ -131,7 +131,7 @@ def test_a_poor_sample_is_given_up_not_the_mode(seed: int) -> None:
 
 def test_with_many_weights_the_steps_end_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, state = rows_of(0), state_of(0)
-    monkeypatch.setattr(sampled_newton, "STEPS", 1)
+    monkeypatch.setattr(sampled_newton, "SAMPLED_STEPS", 1)
     sampled = with_sample(rows, 1000)
     to_the_mode = end_of(sampled, state, tol=1e-9)
     monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
@@ -166,7 +166,7 @@ def near_a_saddle(seed: int) -> State:
 
 def test_steps_lead_away_from_a_saddle(monkeypatch: pytest.MonkeyPatch) -> None:
     # few of them, and no help by Newton's own
-    monkeypatch.setattr(sampled_newton, "STEPS", 12)
+    monkeypatch.setattr(sampled_newton, "SAMPLED_STEPS", 12)
     monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
     monkeypatch.setattr(sampled_newton, "COMES_CLOSER", np.inf)
 

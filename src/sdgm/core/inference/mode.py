@@ -17,12 +17,8 @@ from sdgm.core.data.rows import RowSource
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r, mixture_at
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.newton import NewtonPoint, Target
+from sdgm.core.solvers.newton import STEPS_TO_MODE, NewtonPoint, Target
 from sdgm.core.solvers.select import AUTOMATIC, SolverChoice
-
-# Newton steps where w is to reach its mode; it takes five to ten
-STEPS_TO_MODE = 50
-
 
 # --- when the mode is to be reached ---
 

@@ -72,18 +72,11 @@ class TwoPhase:
 
     With the paper's update the alphas of unneeded weights creep to the cap. Many correlated weights
     need that, at most with longer steps; few weights at their mode can be judged one by one.
-
-    Attributes
-    ----------
-    bounds : Bounds
-    final_phase : FewWeights
-    min_evidence : float
-        Log evidence that a weight must add to stay in the final phase.
     """
 
     bounds: Bounds
     final_phase: FewWeights
-    min_evidence: float
+    min_evidence: float  # log evidence that a weight must add to stay in the final phase
 
     def __call__(
         self, state: State, w: FloatArray, gamma: FloatArray, mode: Mode, rank: int
@@ -115,10 +108,7 @@ class SharedMacKay:
 class SharedTwoPhase:
     """The same with longer steps; in the final phase the least needed column leaves.
 
-    Attributes
-    ----------
-    bounds, final_phase, min_evidence
-        As in `TwoPhase`, of columns in place of weights.
+    The fields are as in `TwoPhase`, of columns in place of weights.
     """
 
     bounds: Bounds
@@ -237,15 +227,9 @@ def evidence_of_columns(
 
 @dataclass(frozen=True)
 class EmptyComponents:
-    """The paper's elimination of components: those without samples or without weights.
+    """The paper's elimination of components: those without samples or without weights."""
 
-    Attributes
-    ----------
-    min_share : float
-        A component with a smaller share of its class counts as empty.
-    """
-
-    min_share: float
+    min_share: float  # a component with a smaller share of its class counts as empty
 
     def __call__(self, state: State) -> State:
         return prune_components(state, self.min_share)

@@ -10,7 +10,6 @@ from sdgm.core.inference.learning import Method
 from sdgm.core.inference.mode import (
     EM,
     NEVER,
-    STEPS_TO_MODE,
     EMGradient,
     FewColumns,
     FewWeights,
@@ -24,6 +23,7 @@ from sdgm.core.inference.relevance import (
     SharedTwoPhase,
     TwoPhase,
 )
+from sdgm.core.solvers.newton import STEPS_TO_MODE
 from sdgm.core.solvers.select import Solver
 
 # with alpha fixed there is nothing but w, r and pi to converge, and they are brought close: gain in

@@ -28,6 +28,8 @@ from sdgm.core.solvers.precision import (
     saddle_free_cholesky,
 )
 
+# Newton steps where w is to reach its mode; it takes five to ten, and more only near a saddle
+STEPS_TO_MODE = 50
 # a direction that is uphill raises the objective within this many halvings unless rounding rules
 MAX_HALVINGS = 30
 # relative loss of the objective that counts as rounding, not as a failed step
@@ -35,29 +37,14 @@ ROUNDING = 1e-12
 
 
 class NewtonPoint(NamedTuple):
-    """A point, and the quadratic model of the log posterior there.
+    """A point, and the quadratic model of the log posterior there."""
 
-    Attributes
-    ----------
-    theta : (m,) array
-        Whitened weights.
-    mixture : Mixture
-        The same point in the coordinates of Z.
-    fit : Fit
-    precision : Precision
-        ``I`` and the curvature of J.
-    direction : (m,) array
-        Newton step.
-    gain : float
-        What the step promises to add to the log posterior; near zero at the mode.
-    """
-
-    theta: FloatArray
-    mixture: Mixture
+    theta: FloatArray  # whitened weights: (m,)
+    mixture: Mixture  # the same point in the coordinates of Z
     fit: Fit
-    precision: Precision
-    direction: FloatArray
-    gain: float
+    precision: Precision  # ``I`` and the curvature of J
+    direction: FloatArray  # Newton step: (m,)
+    gain: float  # what it promises to add to the log posterior; near zero at the mode
 
 
 class GradientPoint(NamedTuple):
