@@ -54,7 +54,7 @@ def tuned_svm(X: Any, y: Any, seed: int) -> Any:
 
 PEERS: dict[str, Callable[[Any, Any, int], Any]] = {
     "logistic regression": logistic,
-    "SVM, tuned": tuned_svm,
+    "tuned SVM": tuned_svm,
     "random forest": lambda X, y, seed: RandomForestClassifier(random_state=seed).fit(X, y),
     "gradient boosting": lambda X, y, seed: HistGradientBoostingClassifier(random_state=seed).fit(
         X, y
