@@ -42,8 +42,8 @@ def mean_ranks(accuracy: Any) -> Any:
 
 def standing(own: Any, others: Any) -> Standing:
     """One model among the others, without any other model of ours."""
-    there = np.isfinite(own)
-    ranks = mean_ranks(np.column_stack([own, others])[there])
+    all_of_them = np.column_stack([own, others])[np.isfinite(own)]
+    ranks = mean_ranks(all_of_them[:, np.isfinite(all_of_them).any(axis=0)])
     return Standing(own, float(ranks[0]), 1 + int((ranks[1:] < ranks[0] - SAME).sum()))
 
 
