@@ -12,9 +12,9 @@ from scipy import stats
 from benchmarks import markdown
 from benchmarks.environment import made_by
 from benchmarks.figures import BLUE, GREY, VERMILION, panels, save
-from benchmarks.markdown import number, table
+from benchmarks.markdown import percent, table
 from benchmarks.records import Record, failures, results, select, values_of
-from benchmarks.uci121_data import N_FOLDS, arrays_of, published, training_rows
+from benchmarks.uci121_data import N_FOLDS, arrays_of, fold_of, published, training_rows
 
 NAME = "uci121"
 SMALL_ROWS = 900  # for training
@@ -82,7 +82,8 @@ def write(output: Path) -> Path:
             if any(record["data"] in sets for record in select(records, model=model))
         }
         lines = [own_line(*item, records, sets) for item in own.items()]
-        lines += [[names[i], *published_line(others[:, i], ranks[i])] for i in best]
+        blank = [""] * (len(HEAD) - 4)
+        lines += [[names[i], *counted(others[:, i]), f"{ranks[i]:.1f}", *blank] for i in best]
         lines.sort(key=lambda line: float(line[3]))
         values[f"n_{group}"] = len(sets)
         values[f"{group}_sets"] = table(HEAD, lines)
@@ -121,13 +122,9 @@ def present(records: Sequence[Record], field: str) -> list[float]:
     return [record[field] for record in records if record[field] is not None]
 
 
-def published_line(accuracy: Any, rank: float) -> list[str]:
-    return [*counted(accuracy), f"{rank:.1f}", *[""] * (len(HEAD) - 4)]
-
-
 def counted(accuracy: Any) -> list[str]:
     """How many values there are, and their mean."""
-    return [f"{np.isfinite(accuracy).sum()}", number(float(np.nanmean(accuracy)), ".2f")]
+    return [f"{np.isfinite(accuracy).sum()}", f"{np.nanmean(accuracy):.2f}"]
 
 
 def wins(own: dict[str, Standing], names: Sequence[str], others: Any) -> str:
@@ -142,30 +139,25 @@ def wins(own: dict[str, Standing], names: Sequence[str], others: Any) -> str:
 
 def agreement(sets: Iterable[str]) -> str:
     """Which published values can be a share of the test rows of these folds, and of all rows."""
-    few = []
+    fits: dict[str, list[Any]] = {}
     for name in sets:
-        arrays = arrays_of(name)
-        tests = {len(arrays[f"fold{fold + 1}_test"]) for fold in range(N_FOLDS)}
-        if len(arrays["y"]) <= FEW_ROWS and len(tests) == 1:
-            few.append((name, N_FOLDS * tests.pop(), len(arrays["y"])))
-    names, accuracy = published([name for name, *_ in few])
-    fits = [[np.isin(row, shares(n)) for row, n in zip(accuracy, column, strict=True)]
-            for column in list(zip(*few, strict=True))[1:]]  # fmt: skip
-    folds, all_rows = np.array(fits)
-    source = np.array([name.rsplit("_", 1)[-1] for name in names])
-    rows = []
-    for one in dict.fromkeys(source):
-        there = np.isfinite(accuracy[:, source == one])
-        f, a = (fit[:, source == one][there] for fit in (folds, all_rows))
-        kinds = f & ~a, a & ~f, f & a, ~f & ~a
-        rows.append([one, there.sum(), *(f"{100.0 * kind.mean():.0f}" for kind in kinds)])
-    return table(["program", "values", "these folds %", "all rows %", "both %", "neither %"], rows)
+        n_rows = len(arrays_of(name)["y"])
+        tests = {len(fold_of(name, fold)[3]) for fold in range(N_FOLDS)}
+        if n_rows <= FEW_ROWS and len(tests) == 1:
+            names, accuracy = published([name])
+            both = [np.isin(accuracy[0], shares(n)) for n in (N_FOLDS * tests.pop(), n_rows)]
+            for i in np.flatnonzero(np.isfinite(accuracy[0])):
+                fits.setdefault(names[i].rsplit("_", 1)[-1], []).append([fit[i] for fit in both])
+    rows = [
+        [one, len(fit), *map(percent, np.mean(fit, axis=0), [0, 0])] for one, fit in fits.items()
+    ]
+    return table(["program", "values", "of these folds, %", "of all rows, %"], rows)
 
 
 def shares(n: int) -> Any:
     """k of n in percent with one digit, rounded or cut off."""
-    percent = 100.0 * np.arange(n + 1) / n
-    return np.round(np.concatenate([percent, np.floor(10.0 * percent + SAME) / 10.0]), DIGITS)
+    exact = 100.0 * np.arange(n + 1) / n
+    return np.round(np.concatenate([exact, np.floor(10.0 * exact + SAME) / 10.0]), DIGITS)
 
 
 def draw(groups: Sequence[tuple[str, dict[str, Standing], Any]], path: Path) -> None:
