@@ -90,7 +90,14 @@ def write(output: Path) -> Path:
         values[f"{group}_wins"] = wins(own, [names[i] for i in best], others[:, best])
         drawn.append((f"{len(sets)} sets", own, ranks))
     draw(drawn, output / "img" / "uci121-ranks.png")
-    missing = [f"{r['model']} on {r['data']} ({r['status']})" for r in newest(failed, code)]
+    status = {(r["model"], r["data"]): r["status"] for r in newest(failed, code)}
+    done = {(record["model"], record["data"]) for record in records}
+    missing = [
+        f"{model}: "
+        + ", ".join(f"{name} ({status.get((model, name), 'not run')})" for name in sets)
+        for model in code
+        if (sets := [name for name in rows if (model, name) not in done])
+    ]
     values |= {
         "missing": "; ".join(missing) or "none",
         "agreement": agreement(groups["all"]),

@@ -219,5 +219,5 @@ def test_the_page_says_who_stands_where_and_what_was_not_measured(made_up: Path)
     assert "| **SDGMClassifier()** | 3 | 88.33 | 1.5 | 1 |" in everything
     assert "| **random forest** | 1 | 95.00 | 1.0 | 1 |" in small
     assert "| SDGMClassifier() | 0 / 1 / 0 | 1 / 0 / 1 | 2 / 0 / 0 |" in small
-    assert "of a set: random forest on small (timeout)." in page
+    assert "of a set: random forest: small (timeout), large (not run)." in page
     assert "| two_weka | 1 | 90.00 | 1.0 |" in small
