@@ -13,7 +13,7 @@ from benchmarks import markdown
 from benchmarks.environment import made_by
 from benchmarks.figures import BLUE, GREY, VERMILION, panels, save
 from benchmarks.markdown import percent, table
-from benchmarks.records import Record, failures, results, select, values_of
+from benchmarks.records import Record, failures, path_of, read, results, select, values_of
 from benchmarks.uci121_data import N_FOLDS, arrays_of, fold_of, published, training_rows
 
 NAME = "uci121"
@@ -63,9 +63,9 @@ def newest(records: Sequence[Record], code: dict[str, str]) -> list[Record]:
 def write(output: Path) -> Path:
     """Tables and picture of the small sets and of all."""
     failed = [{**record["cell"], **record} for record in failures(output, NAME)]
-    records = results(output, NAME)
-    code = {record["model"]: record["code"] for record in [*failed, *records]}
-    records, rows = newest(records, code), training_rows()
+    cells = [record["cell"] for record in read(path_of(output, NAME))]
+    code = {cell["model"]: cell["code"] for cell in cells}
+    records, rows = newest(results(output, NAME), code), training_rows()
     groups = {
         "small": [name for name, n_rows in rows.items() if n_rows <= SMALL_ROWS],
         "all": list(rows),

@@ -208,6 +208,8 @@ def test_the_page_says_who_stands_where_and_what_was_not_measured(made_up: Path)
     append(path, own_record("other", ours, "new", 0.80004))  # with one digit a tie
     append(path, own_record("large", ours, "new", 1.0))
     append(path, own_record("small", peer, "x", 0.95, status="timeout"))
+    append(path, own_record("small", "KernelSDGMClassifier()", "old", 0.95))
+    append(path, own_record("small", "KernelSDGMClassifier()", "new", 0.95, status="failed"))
     append(path, own_record("other", peer, "x", 0.95))
     page = write(made_up).read_text()
     assert (made_up / "img" / "uci121-ranks.png").stat().st_size > 10_000
@@ -219,5 +221,7 @@ def test_the_page_says_who_stands_where_and_what_was_not_measured(made_up: Path)
     assert "| **SDGMClassifier()** | 3 | 88.33 | 1.5 | 1 |" in everything
     assert "| **random forest** | 1 | 95.00 | 1.0 | 1 |" in small
     assert "| SDGMClassifier() | 0 / 1 / 0 | 1 / 0 / 1 | 2 / 0 / 0 |" in small
-    assert "of a set: random forest: small (timeout), large (not run)." in page
+    assert "random forest: small (timeout), large (not run)" in page
+    assert "KernelSDGMClassifier(): small (failed), other (not run), large (not run)" in page
+    assert "**KernelSDGMClassifier()**" not in page  # what other code did is not shown
     assert "| two_weka | 1 | 90.00 | 1.0 |" in small
