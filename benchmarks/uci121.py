@@ -35,7 +35,7 @@ from benchmarks.uci121_page import write
 
 OWN = ("SDGMClassifier", "KernelSDGMClassifier", "KernelEnsembleClassifier")
 # what a fit of these runs through, below the package
-LEARNING = ("core", "estimators", "scale")
+LEARNING = ("core", "ensemble", "estimators", "scale")
 COSTS, CV = (0.01, 0.1, 1.0, 10.0, 100.0), 3
 # no single row decides a mean: probabilities below this count as this much in the log loss
 SMALLEST = 1e-6
