@@ -69,6 +69,8 @@ def test_the_oldest_versions_are_those_declared() -> None:
     declared = [*PROJECT["dependencies"]]
     for name in EXTRAS:
         declared += [r for r in PROJECT["optional-dependencies"][name] if "sdgm[" not in r]
+    # whose frames are read, and which dask brings along
+    declared += [r for r in PYPROJECT["dependency-groups"]["neighbours"] if r[:2] in {"pa", "py"}]
     minima = {}
     for requirement in declared:
         name, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", requirement).groups()
