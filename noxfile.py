@@ -21,6 +21,7 @@ OLDEST, NEWEST = PYTHONS[0], PYTHONS[-1]
 EXTRAS = [name for name in PROJECT["project"]["optional-dependencies"] if name != "all"]
 PINS, OLDEST_VERSIONS = ("-c", "constraints.txt"), ("-c", "constraints-oldest.txt")
 
+FAST = ("-n", "2", "-m", "not slow")
 LIMIT_MB = 1  # of the wheel
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "SCIPY_ARRAY_API": "1"}
 
@@ -31,10 +32,10 @@ def install(session: nox.Session, extras: str, *groups: str, versions: tuple[str
     session.install(*versions, "-e", f".[{extras}]" if extras else ".", *packages)
 
 
-def run_tests(session: nox.Session, *options: str) -> None:
+def run_tests(session: nox.Session, *options: str, which: tuple[str, ...] = FAST) -> None:
     """All tests but the slow ones, or those that the command line names."""
-    options = (*options, *(session.posargs or ("-n", "2", "-m", "not slow")))
-    session.run("python", "-m", "pytest", "-q", *options, env=ENVIRONMENT)
+    which = tuple(session.posargs) or which
+    session.run("python", "-m", "pytest", "-q", *options, *which, env=ENVIRONMENT)
 
 
 @nox.session(python=OLDEST)
@@ -79,7 +80,7 @@ def extras(session: nox.Session, extra: str) -> None:
 def slow(session: nox.Session) -> None:
     """The slow tests."""
     install(session, "all", "test", "neighbours", versions=PINS)
-    run_tests(session, "-m", "slow")
+    run_tests(session, which=("-n", "2", "-m", "slow"))
 
 
 @nox.session(python=OLDEST)
@@ -124,7 +125,7 @@ def package(session: nox.Session) -> None:
     shutil.rmtree(outside / "src")
     session.chdir(outside)
     session.run("sdgm", "demo", "--output", str(dist / "demo.png"))
-    run_tests(session, "--pyargs", "sdgm", "tests")
+    run_tests(session, which=(*FAST, "--pyargs", "sdgm", "tests"))
 
 
 @nox.session(python=False)

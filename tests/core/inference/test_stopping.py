@@ -8,6 +8,7 @@ import pytest
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import (
     SAMPLE_GAIN,
+    STALLED_PASSES,
     Settled,
     SettledOrStalled,
     has_stalled,
@@ -114,3 +115,12 @@ def test_a_stall_counts_with_the_evidence_of_blocks_or_of_a_sample_unless_learni
     on_the_way = mode_of(PROBLEM, is_reached=False, blocks=True)
     assert not Settled(tol=1e-2)(large, state, state, on_the_way, FLAT)
     assert SettledOrStalled(tol=1e-2)(large, state, state, on_the_way, FLAT)
+
+
+def test_a_stall_needs_ten_passes_after_the_lowest_and_a_smaller_rise() -> None:
+    flat = [0.0] * STALLED_PASSES
+    assert not has_stalled(records(flat), 1.0) and has_stalled(records([*flat, 0.0]), 1.0)
+    assert not has_stalled(records([*flat, 1.0]), 1.0)  # as much as that is no stall
+    # a low point that is one pass too old does not count
+    assert has_stalled(records([-5.0, *flat, 0.0]), 1.0)
+    assert not has_stalled(records([-5.0, *flat]), 1.0)

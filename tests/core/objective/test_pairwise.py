@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm.core.objective import pairwise as pairs_module
 from sdgm.core.objective.derivatives import derivatives_by_pairs, derivatives_of_rows
-from sdgm.core.objective.pairwise import pairs_pay
+from sdgm.core.objective.pairwise import pairs_pay, pairs_work, whole_work
 from tests.reference.problems import Problem, random_problem
 
 
@@ -73,3 +73,11 @@ def test_learning_takes_pairs_where_they_pay(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(by_pairs.curvature, expected.curvature, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(by_pairs.missing, expected.missing, rtol=1e-9, atol=1e-9)
     assert (by_pairs.curvature != expected.curvature).any()  # another way to the same
+
+
+def test_work_is_counted_in_multiplications() -> None:
+    sizes = np.array([3.0, 2.0, 0.0, 0.0])
+    # three sides: two components, and one for those without coordinates
+    assert pairs_work(sizes, 5) == 3 * 5**2
+    assert pairs_work(np.array([3.0, 2.0]), 5) == 5**2
+    assert whole_work(sizes) == 5**2 + 3**2 + 2**2

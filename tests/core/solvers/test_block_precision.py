@@ -13,6 +13,7 @@ from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
+    is_wide,
 )
 from sdgm.core.solvers.newton import maximize_over_w, newton_point
 from sdgm.core.solvers.truncated import (
@@ -115,3 +116,10 @@ def test_a_ridge_prior_ends_at_the_same_mode() -> None:
         for solver in ("full", "block")
     )
     np.testing.assert_allclose(block.predict_proba(X), full.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("m", "p", "wide"), [(10, 24, True), (10, 25, False), (1, 2, True), (1, 3, False)]
+)
+def test_blocks_are_summed_in_whichever_columns_are_less_work(m: int, p: int, wide: bool) -> None:
+    assert is_wide(m, p) is wide  # p^2 against 2 p m + m^2: up to p = (1 + sqrt 2) m
