@@ -88,9 +88,7 @@ class KernelForm:
         candidates, user_rows = X[new], problem.first_user_row[new]
         N, D = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = None
-            if len(candidates) > MANY_CANDIDATES or problem.y.ndim == 2:
-                spread = spread_candidates(kernel, candidates, problem)
+            spread = spread_candidates(kernel, candidates, problem)
             if spread is None:
                 if len(candidates) ** 2 > SMALL_NUMBERS:  # no design has more columns than rows
                     self._require_kernel(kernel, *candidates.shape)
@@ -259,7 +257,7 @@ def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) 
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
     has_labels = problem.y.ndim == 1
-    if has_labels and rank <= MAX_VECTORS:
+    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
         return None
     diagonal = kernel.diagonal(candidates)
     if has_labels:
