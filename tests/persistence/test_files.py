@@ -20,6 +20,7 @@ pytest.importorskip("safetensors")
 
 import safetensors.numpy
 
+import sdgm
 from sdgm import ModelFileError, load, save
 from sdgm.persistence import files
 from sdgm.persistence.container import MAX_FILE, REMEDY, packed
@@ -109,9 +110,14 @@ def test_files_that_may_not_be_read_are_refused(unreadable: Path, unprivileged: 
 def test_a_newer_format_asks_for_an_update(path: Path) -> None:
     document, arrays = taken_apart(path.read_bytes())
     path.write_bytes(packed({**document, "format": 3}, arrays))
+    version = sdgm.__version__
     assert problem_with(path) == (
-        "was written by a newer format 3; this sdgm reads 1; update sdgm."
+        f"was written by sdgm {version} in format 3, and sdgm {version} reads formats up to 1; "
+        f'pip install "sdgm>={version}".'
     )
+    del document["versions"]
+    path.write_bytes(packed({**document, "format": 3}, arrays))
+    assert problem_with(path).endswith("reads formats up to 1; update sdgm.")
 
 
 def test_damage_is_found(path: Path) -> None:
