@@ -171,13 +171,20 @@ def test_a_folder_that_may_not_be_written_to_is_named(
 
 def test_permissions_follow_the_mask(tmp_path: Path) -> None:
     for mask in (0o022, 0o077):
+        path = tmp_path / f"{mask}.sdgm"
         before = os.umask(mask)
         try:
-            save(fitted("diag"), tmp_path / "model.sdgm")
+            save(fitted("diag"), path)
         finally:
             os.umask(before)
-        mode = stat.S_IMODE((tmp_path / "model.sdgm").stat().st_mode)
-        assert mode == 0o666 & ~mask
+        assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_file_that_nobody_else_may_read_stays_so(path: Path) -> None:
+    path.chmod(0o600)
+    save(fitted("tied"), path)
+    assert load(path).covariance_type == "tied"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_link_stays_a_link(path: Path) -> None:

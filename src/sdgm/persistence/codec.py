@@ -21,6 +21,9 @@ from sdgm.persistence.versions import explained
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 
+# estimators that are no classifier of `classifiers.CLASSIFIERS`
+AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector
+
 
 def to_bytes(model: Any) -> bytes:
     """The file of a model, once it was read back and found to be the same."""
@@ -51,22 +54,22 @@ def to_bytes(model: Any) -> bytes:
 
 def to_document(model: Any) -> Document:
     """All of a model but the record of a table."""
+    kind = type(model)
+    if kind not in (TableModel, *AROUND) and not isinstance(model, BaseSDGM):
+        names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
+        raise TypeError(
+            f"{kind.__name__} is no model that a file holds; save a model of a table, or one of "
+            f"{names}."
+        )
+    check_is_fitted(model.classifier if kind is TableModel else model)
     document = Document(format=FORMAT, versions=dict(sorted(versions().items())))
-    if type(model) is FamiliarityDetector:
-        check_is_fitted(model)
+    if kind is FamiliarityDetector:
         document.novelty = novelty.to_document(model)
         return document
-    check_is_fitted(classifier_of(model) if isinstance(model, TableModel) else model)
-    if type(model) is TableModel:
+    if kind is TableModel:
         document.table = tables.to_document(model)
-    elif type(model) is SemiSupervisedSDGMClassifier:
+    elif kind is SemiSupervisedSDGMClassifier:
         document.semi_supervised = semi_supervised.to_document(model)
-    elif not isinstance(model, BaseSDGM):
-        raise TypeError(
-            f"{type(model).__name__} is no model that a file holds; save a model of a table, or "
-            f"one of {', '.join(classifiers.CLASSIFIERS)}, SemiSupervisedSDGMClassifier and "
-            "FamiliarityDetector."
-        )
     document.classifier = classifiers.to_document(classifier_of(model))
     return document
 
@@ -100,20 +103,26 @@ def from_contents(contents: dict[str, Any], arrays: dict[str, Any]) -> Any:
         raise InvalidModelFile("is invalid: its header is nested too deeply") from None
     for name in arrays:
         raise InvalidModelFile(f"is invalid: it has an array {name!r:.60} that no such model has")
+    check_kind(document)
     classifier = document.classifier
     check_arrays(document, 0 if classifier is None else len(classifier.model.classes.values))
     return from_document(document)
 
 
-def from_document(document: Document) -> Any:
-    """The model of a document: a detector, or a classifier and what may be around it."""
-    table, record, partly_labelled = document.table, document.record, document.semi_supervised
-    around = [part for part in (table, partly_labelled, document.novelty) if part is not None]
-    is_of_one_kind = (document.classifier is None) == (document.novelty is not None)
-    if len(around) > 1 or not is_of_one_kind or (table is None) != (record is None):
+def check_kind(document: Document) -> None:
+    """Refuse what is no detector, and no classifier with one thing around it at most."""
+    table, classifier, novelty = document.table, document.classifier, document.novelty
+    around = [part for part in (table, document.semi_supervised, novelty) if part is not None]
+    is_of_one_kind = (classifier is None) == (novelty is not None) and len(around) < 2
+    if not is_of_one_kind or (table is None) != (document.record is None):
         raise InvalidModelFile(
             "is invalid: it is of no kind or of two, or of a table without a record"
         )
+
+
+def from_document(document: Document) -> Any:
+    """The model of a document: a detector, or a classifier and what may be around it."""
+    table, record, partly_labelled = document.table, document.record, document.semi_supervised
     if document.novelty is not None:
         return novelty.from_document(document.novelty)
     assert document.classifier is not None
