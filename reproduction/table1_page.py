@@ -167,8 +167,9 @@ def n_own_splits(records: Sequence[Record]) -> int:
 
 
 NOTES = """p: two-sided paired test of the error against SDGM, scale chosen, corrected for the
-overlap of the parts (Nadeau and Bengio, 2003); none on Ripley, which has one split. Removed: of the weights at the start. SDGM counts candidate columns
-times free components, constants included, at the start, and weights that are not zero at the end.
+overlap of the parts (Nadeau and Bengio, 2003); none on Ripley, which has one split. Removed: of the
+weights at the start. SDGM counts candidate columns times free components, constants included, at
+the start, and weights that are not zero at the end.
 Normalised mean: ratio to SDGM (the paper's to the paper's), mean over the data sets."""
 
 

@@ -6,6 +6,7 @@ import doctest
 import importlib.metadata
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -119,8 +120,10 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 def test_the_version_is_in_the_changelog_and_the_citation() -> None:
-    assert sdgm.__version__ in (ROOT / "CITATION.cff").read_text()
-    assert (ROOT / "CHANGELOG.md").exists()
+    version = re.escape(sdgm.__version__)
+    assert re.search(rf"^version: \"?{version}\"?$", (ROOT / "CITATION.cff").read_text(), re.M)
+    heads = rf"^(## \[{version}\]|Towards {version}, )"
+    assert re.search(heads, (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 
 def test_public_names_are_sorted_and_exist() -> None:
