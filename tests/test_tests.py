@@ -1,13 +1,20 @@
-"""Every test can fail: it asserts something, itself or by a function that does."""
+"""Claims about the tests: each can fail, and those of the core need no extra."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
+# packages of the extras, and those with which only some tests work
+EXTRAS = (
+    *("typer", "rich", "matplotlib", "torch", "onnx", "skl2onnx", "onnxruntime", "polars"),
+    *("safetensors", "msgspec", "jinja2", "dask", "distributed", "pandas", "pyarrow"),
+)
 # functions of other packages that fail for themselves
 FAIL = ("assert_", "raises", "warns", "fail", "gradcheck", "gradgradcheck")
 
@@ -62,3 +69,18 @@ def test_every_test_asserts_something() -> None:
 def test_a_test_without_assertion_is_found(body: str, found: list[str]) -> None:
     tree = ast.parse(f"def fit():\n    return 1\n\ndef test_it():\n    {body}\n")
     assert without_assertion(tree, set()) == found
+
+
+@pytest.mark.slow
+def test_without_extras_the_suite_can_be_collected() -> None:
+    code = (
+        "import sys, pytest\n"
+        f"sys.modules.update(dict.fromkeys({EXTRAS!r}))\n"
+        "sys.exit(pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=TESTS.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "estimators/test_invariance.py" in done.stdout
+    assert "nn/test_layer.py" not in done.stdout
