@@ -12,8 +12,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
-for package in ("matplotlib", "pandas", "polars"):
-    pytest.importorskip(package)
+pytest.importorskip("matplotlib")
+pytest.importorskip("pandas")
+pytest.importorskip("polars")
 
 import matplotlib as mpl
 
