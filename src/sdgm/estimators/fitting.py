@@ -162,7 +162,7 @@ def learned(
             design.Rt,
             problem.recipe.begun(state),
             run.observer(attributes),
-            keep_states=plan.record_states or run.task.is_watched,
+            keep_states=plan.record_states,
         )
 
 
