@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ from sdgm.core.selection.reference import Reference
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
 from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+from sdgm.scale.checkpoint import words_for
 from sdgm.scale.memory import SMALL_NUMBERS, explicit_bytes, gram_bytes, require_memory
 
 PRECOMPUTED = "precomputed"
@@ -159,7 +161,10 @@ class KernelForm:
     def key(self, basis: Basis) -> str:
         """Words for what the columns are."""
         assert isinstance(basis, KernelBasis | PrecomputedBasis)
-        name = getattr(self.kernel, "__name__", self.kernel)
+        name = self.kernel
+        if callable(name):  # of which several may have one name, such as <lambda>
+            mark = hashlib.blake2b(words_for(name).encode(), digest_size=4).hexdigest()
+            name = f"{getattr(name, '__name__', type(name).__name__)} {mark}"
         degree, coef0 = np.asarray(self.degree).tolist(), np.asarray(self.coef0).tolist()
         return f"kernel={name!r} with gamma={basis.gamma}, degree={degree!r}, coef0={coef0!r}"
 
