@@ -18,7 +18,7 @@ from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic import CovarianceType
-from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_SIGMA2, START_STD
+from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_ALPHA
 
 
 @torch.no_grad()
@@ -75,8 +75,8 @@ def from_classifier(
     layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
     if layer.log_sigma2 is not None:
         # the ratio of noise to weight that new layers have on average
-        log_alpha = START_LOG_SIGMA2 - 2.0 * np.log(START_STD)
-        layer.log_sigma2.copy_(log_alpha + 2.0 * (layer.weight.abs() + SMALLEST_WEIGHT).log())
+        size = layer.weight.abs() + SMALLEST_WEIGHT
+        layer.log_sigma2.copy_(START_LOG_ALPHA + 2.0 * size.log())
     return layer
 
 

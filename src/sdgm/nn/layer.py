@@ -14,12 +14,14 @@ from torch import Tensor, nn
 
 from sdgm._choice import choice
 from sdgm.nn.quadratic import CovarianceType, features, n_features
-from sdgm.nn.variational import START_STD, SparseModule, without_autocast
+from sdgm.nn.variational import SparseModule, without_autocast
 
 # more weights than this are a mistake: half a gigabyte, and several times as much in training
 MAX_WEIGHTS = 1 << 27
-# the most that the scores of the first batch may spread, if its features are of size one
-START_SPREAD = 0.5
+# how far apart the components of a class start, as a share of the weights they have in common
+START_APART = 0.1
+# what the quadratic terms add to the first scores, as a share of what the linear terms do
+START_QUADRATIC = 0.1
 # dimensions of the subspace of the quadratic terms with low_rank: 36 products
 DEFAULT_RANK = 8
 # a feature is constant if its deviation is below this many rounding errors of its size
@@ -188,19 +190,32 @@ class SDGM(Mixture, SparseModule):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Reset: small random weights, zero bias, nothing pruned, features not scaled."""
-        std = min(START_STD, START_SPREAD / math.sqrt(self.weight.shape[1]))
-        self.weight.normal_(0.0, std)
+        """Start as a linear layer: as `torch.nn.Linear` does, up to small differences.
+
+        The components of a class share one row of weights and one bias, drawn as those of
+        `torch.nn.Linear`, and lie a little apart; quadratic weights are near zero.
+        """
+        D, H = self.in_features, self.weight.shape[1]
+        self._set_components(self.n_components, self.weight.device)
+        bound = D**-0.5
+        of_class = self.weight.new_empty(self.n_classes, D + 1).uniform_(-bound, bound)
+        linear, bias = of_class[self.component_class].split([D, 1], dim=1)
+        apart = torch.empty_like(linear).uniform_(-bound, bound)
+        self.weight[:, :D] = linear + START_APART * apart
+        std = self.weight.new_full((H,), bound / math.sqrt(3.0))  # of a uniform weight
+        if H > D:
+            std[D:] = START_QUADRATIC / math.sqrt(3.0 * (H - D))
+            self.weight[:, D:].normal_().mul_(std[D:])
         self.reset_noise(std)
         if self.bias is not None:
-            self.bias.zero_()
+            # as many equal components as there are in a class have the score of one
+            counts = torch.bincount(self.component_class)[self.component_class]
+            self.bias.copy_(bias[:, 0] - counts.log())
         if self.projection is not None:
-            self.projection.normal_(0.0, self.in_features**-0.5)
+            self.projection.normal_(0.0, D**-0.5)
         self.alive.fill_(True)
         self.center.zero_()
         self.inverse_scale.fill_(1.0)
-        # buffers too: memory that was only reserved, as by to_empty, holds nothing
-        self._set_components(self.n_components, self.weight.device)
 
     @torch.no_grad()
     def calibrate(self, x: Tensor) -> Self:
