@@ -235,6 +235,6 @@ def cifar_entry(name: str, folder: Path) -> Entry:
         source=SOURCE,
         licence=LICENCE,
         where_to_get=known.where_to_get,
-        put_in="",
+        put_in=known.forms[0].folder,
         sha256=(),  # of the images, in any form and order: load_cifar compares it
     )

@@ -80,7 +80,7 @@ def load_cifar(known: CifarSet, folder: Path) -> tuple[Rows, Rows]:
     """
     form = found_form(known, folder)
     if form is None:
-        raise MissingDataError(known.forms[0].files[0], known.where_to_get, folder, "")
+        raise MissingDataError(known.forms[0].files[0], known.where_to_get, folder)
     paths = [folder / file for file in form.files]
     *parts, test = [_read(path, form) for path in paths]
     train = np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
@@ -189,10 +189,10 @@ SOURCE = "A. Krizhevsky, https://www.cs.toronto.edu/~kriz/cifar.html"
 BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
 
 
-def _where(name: str) -> str:
+def _where(name: str, pickled: str) -> str:
     return (
-        f"{name}-binary.tar.gz or {name}-python.tar.gz from "
-        "https://www.cs.toronto.edu/~kriz/cifar.html, unpack it"
+        f"the files of {name}-binary.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html, or "
+        f"those of {name}-python.tar.gz, as torchvision unpacks them, in {pickled} beside it,"
     )
 
 
@@ -200,7 +200,7 @@ CIFAR = {
     "cifar10": CifarSet(
         "CIFAR-10, small pictures",
         10,
-        _where("cifar-10"),
+        _where("cifar-10", "cifar-10-batches-py"),
         (
             CifarForm(
                 "cifar-10-batches-bin",
@@ -218,7 +218,7 @@ CIFAR = {
     "cifar100": CifarSet(
         "CIFAR-100, small pictures",
         100,
-        _where("cifar-100"),
+        _where("cifar-100", "cifar-100-python"),
         (
             CifarForm("cifar-100-binary", ("train.bin",), "test.bin", _cifar100_binary),
             CifarForm("cifar-100-python", ("train",), "test", _cifar100_pickled),
