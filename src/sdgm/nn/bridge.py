@@ -47,7 +47,7 @@ def from_classifier(
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SDGMClassifier(n_components=2, random_state=0).fit(X, y)
     >>> layer = from_classifier(model, dtype=torch.float64)
-    >>> P = layer.log_proba(torch.as_tensor(X)).exp().detach().numpy()
+    >>> P = layer.log_prob(torch.as_tensor(X)).exp().detach().numpy()
     >>> bool(abs(P - model.predict_proba(X)).max() < 1e-10)
     True
     """
@@ -73,6 +73,7 @@ def from_classifier(
     layer.bias.copy_(torch.as_tensor(model.offset))
     layer.center.copy_(torch.as_tensor(model.scaler.center))
     layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
+    layer.scales_itself = False
     if layer.log_sigma2 is not None:
         # the ratio of noise to weight that new layers have on average
         size = layer.weight.abs() + SMALLEST_WEIGHT
@@ -111,7 +112,7 @@ def to_classifier(
     ----------
     layer : SDGM
         Of any covariance type but ``low_rank``.
-    classes : array of shape (n_classes,), optional
+    classes : array of shape (num_classes,), optional
         Labels, sorted; 0, 1, ... if not given.
     covariance : array of shape (n_weights, n_weights), optional
         Posterior covariance of the weights, as from `laplace`, for averaged probabilities.
@@ -126,7 +127,7 @@ def to_classifier(
     >>> layer = SDGM(2, 3, n_components=2, dtype=torch.float64).eval()
     >>> x = torch.randn(5, 2, dtype=torch.float64)
     >>> P = to_classifier(layer).predict_proba(x.numpy())
-    >>> bool(abs(P - layer.log_proba(x).exp().detach().numpy()).max() < 1e-12)
+    >>> bool(abs(P - layer.log_prob(x).exp().detach().numpy()).max() < 1e-12)
     True
     """
     if not isinstance(layer, SDGM):
@@ -139,10 +140,10 @@ def to_classifier(
             "to_classifier cannot take a layer with covariance_type='low_rank', since a "
             "classifier has no projection; use 'full', 'diag' or 'tied'."
         )
-    labels = np.arange(layer.n_classes) if classes is None else np.asarray(classes)
-    if len(labels) != layer.n_classes or len(np.unique(labels)) != len(labels):
+    labels = np.arange(layer.num_classes) if classes is None else np.asarray(classes)
+    if len(labels) != layer.num_classes or len(np.unique(labels)) != len(labels):
         raise ValueError(
-            f"classes has {len(labels)} labels for the {layer.n_classes} classes of the layer; "
+            f"classes has {len(labels)} labels for the {layer.num_classes} classes of the layer; "
             "pass one label per class, all different."
         )
     classifier = SDGMClassifier(
@@ -160,7 +161,7 @@ def fitted_model(
     weight, bias, classes_of = map(as_numpy, remaining_components(layer))
     component_class: IntArray = classes_of.astype(np.intp)
     used = (weight != 0.0).any(axis=0)
-    n_components = np.bincount(component_class, minlength=layer.n_classes)
+    n_components = np.bincount(component_class, minlength=layer.num_classes)
     # any split of the bias into intercept and log mixture weight is the same model
     mixture_weights = 1.0 / n_components[component_class]
     w = np.column_stack([bias - np.log(mixture_weights), weight[:, used]])

@@ -23,8 +23,9 @@ from torch import Tensor, nn
 K1, K2, K3 = 0.63576, 1.87320, 1.48695
 # log alpha from which a weight can go; alpha = 20 is a dropout rate of 0.95
 THRESHOLD = 3.0
-# where log alpha starts, for a weight of the size of one standard deviation
-START_LOG_ALPHA = -2.0
+# where log alpha starts, for a weight of the size of one standard deviation: the noise of a sum is
+# a fifth of what the sum spreads
+START_LOG_ALPHA = -3.0
 # keeps the logarithm of a weight that is exactly zero finite, and the root's slope at zero
 SMALLEST_WEIGHT = 1e-8
 SMALLEST_VARIANCE = 1e-16
