@@ -30,7 +30,7 @@ def test_a_classifier_becomes_a_layer_with_equal_probabilities(
     model.fit(IRIS, labels)
     layer = from_classifier(model, dtype=torch.float64)
     expected = model.predict_proba(IRIS)
-    P = layer.log_proba(torch.as_tensor(IRIS)).exp().detach().numpy()
+    P = layer.log_prob(torch.as_tensor(IRIS)).exp().detach().numpy()
     np.testing.assert_allclose(P, expected, atol=1e-10)
     back = to_classifier(layer, model.classes_)
     np.testing.assert_allclose(back.predict_proba(IRIS), expected, atol=1e-10)
@@ -43,7 +43,7 @@ def test_a_classifier_becomes_a_layer_with_equal_probabilities(
 def test_the_layer_can_carry_noise_and_still_evaluates_to_the_same() -> None:
     model = SDGMClassifier(1, random_state=0).fit(IRIS, SPECIES)
     layer = from_classifier(model, sparse=True, dtype=torch.float64).eval()
-    P = layer.log_proba(torch.as_tensor(IRIS)).exp().detach().numpy()
+    P = layer.log_prob(torch.as_tensor(IRIS)).exp().detach().numpy()
     np.testing.assert_allclose(P, model.predict_proba(IRIS), atol=1e-10)
     assert torch.equal(layer.kept, layer.mask)
 
@@ -56,10 +56,10 @@ def test_a_pruned_layer_becomes_a_classifier_with_equal_probabilities(covariance
     model = to_classifier(layer, ["x", "y", "z"])
     x = 3.0 + 2.0 * torch.randn(20, 3, dtype=torch.float64)
     P = model.predict_proba(x.numpy())
-    np.testing.assert_allclose(P, layer.log_proba(x).exp().detach().numpy(), atol=1e-10)
+    np.testing.assert_allclose(P, layer.log_prob(x).exp().detach().numpy(), atol=1e-10)
     assert set(model.predict(x.numpy())) <= {"x", "y", "z"}
     again = from_classifier(model, dtype=torch.float64)
-    np.testing.assert_allclose(P, again.log_proba(x).exp().detach().numpy(), atol=1e-10)
+    np.testing.assert_allclose(P, again.log_prob(x).exp().detach().numpy(), atol=1e-10)
 
 
 def test_labels_in_any_order_belong_to_the_classes_of_the_layer() -> None:

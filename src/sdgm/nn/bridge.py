@@ -19,7 +19,7 @@ from sdgm.estimators.training import Training
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic import CovarianceType
-from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_SIGMA2, START_STD
+from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_ALPHA
 
 
 @torch.no_grad()
@@ -48,7 +48,7 @@ def from_classifier(
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SDGMClassifier(n_components=2, random_state=0).fit(X, y)
     >>> layer = from_classifier(model, dtype=torch.float64)
-    >>> P = layer.log_proba(torch.as_tensor(X)).exp().detach().numpy()
+    >>> P = layer.log_prob(torch.as_tensor(X)).exp().detach().numpy()
     >>> bool(abs(P - model.predict_proba(X)).max() < 1e-10)
     True
     """
@@ -74,10 +74,11 @@ def from_classifier(
     layer.bias.copy_(torch.as_tensor(model.offset))
     layer.center.copy_(torch.as_tensor(model.scaler.center))
     layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
+    layer.scales_itself = False
     if layer.log_sigma2 is not None:
         # the ratio of noise to weight that new layers have on average
-        log_alpha = START_LOG_SIGMA2 - 2.0 * np.log(START_STD)
-        layer.log_sigma2.copy_(log_alpha + 2.0 * (layer.weight.abs() + SMALLEST_WEIGHT).log())
+        size = layer.weight.abs() + SMALLEST_WEIGHT
+        layer.log_sigma2.copy_(START_LOG_ALPHA + 2.0 * size.log())
     return layer
 
 
@@ -112,7 +113,7 @@ def to_classifier(
     ----------
     layer : SDGM
         Of any covariance type but ``low_rank``.
-    classes : array of shape (n_classes,), optional
+    classes : array of shape (num_classes,), optional
         Labels of the layer's classes 0, 1, ..., which they are if not given. The classifier has
         them in sorted order, as scikit-learn does.
     covariance : array of shape (n_weights, n_weights), optional
@@ -129,7 +130,7 @@ def to_classifier(
     >>> layer = SDGM(2, 3, n_components=2, dtype=torch.float64).eval()
     >>> x = torch.randn(5, 2, dtype=torch.float64)
     >>> P = to_classifier(layer).predict_proba(x.numpy())
-    >>> bool(abs(P - layer.log_proba(x).exp().detach().numpy()).max() < 1e-12)
+    >>> bool(abs(P - layer.log_prob(x).exp().detach().numpy()).max() < 1e-12)
     True
     """
     if not isinstance(layer, SDGM):
@@ -142,10 +143,10 @@ def to_classifier(
             "to_classifier cannot take a layer with covariance_type='low_rank', since a "
             "classifier has no projection; use 'full', 'diag' or 'tied'."
         )
-    labels = np.arange(layer.n_classes) if classes is None else np.asarray(classes)
-    if len(labels) != layer.n_classes or len(np.unique(labels)) != len(labels):
+    labels = np.arange(layer.num_classes) if classes is None else np.asarray(classes)
+    if len(labels) != layer.num_classes or len(np.unique(labels)) != len(labels):
         raise ValueError(
-            f"classes has {len(labels)} labels for the {layer.n_classes} classes of the layer; "
+            f"classes has {len(labels)} labels for the {layer.num_classes} classes of the layer; "
             "pass one label per class, all different."
         )
     classifier = SDGMClassifier(
@@ -174,7 +175,7 @@ def fitted_model(
     by_class = np.argsort(component_class, kind="stable")
     component_class = component_class[by_class]
     used = (weight != 0.0).any(axis=0)
-    n_components = np.bincount(component_class, minlength=layer.n_classes)
+    n_components = np.bincount(component_class, minlength=layer.num_classes)
     # any split of the bias into intercept and log mixture weight is the same model
     mixture_weights = 1.0 / n_components[component_class]
     weight, bias = weight[by_class], bias[by_class]

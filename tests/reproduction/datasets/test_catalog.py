@@ -45,7 +45,9 @@ def test_every_set_that_needs_a_file_says_where_to_get_it(folder: Path) -> None:
     for entry in catalog():
         assert not entry.found
         assert bool(entry.files) == bool(entry.where_to_get) == bool(entry.put_in)
-        assert len(entry.files) == len(entry.sha256)
+        # the checksums of CIFAR are of its images, whatever the files
+        n_sums = 0 if entry.name.startswith("cifar") else len(entry.files)
+        assert len(entry.sha256) == n_sums
         assert entry.source and entry.licence and entry.title
 
 
