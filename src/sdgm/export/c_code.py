@@ -46,6 +46,7 @@ class Arithmetic:
     shares_are: str
     # instead of tables of factors and weights: statements, length of z, multiply-adds
     formulas: tuple[str, int, int] | None = None
+    before_shares: str = ""  # statement that prepares the total for the shares
 
 
 def function(words: str, head: str, body: str) -> str:
@@ -261,6 +262,7 @@ static inline int {name}_predict_proba({x}, {a.value} p[{n_classes}])
     }}
     total = {name}_sums(score, {a.sums});
     best = {name}_largest({a.sums if mixed else "score"}, {n_classes});
+{f"    {a.before_shares}{chr(10)}" if a.before_shares else ""}\
 {loop("c", n_classes, f"p[c] = {a.share};")}
     return best;
 }}"""
