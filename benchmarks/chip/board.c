@@ -15,7 +15,6 @@ enum { READ_BINARY = 1, WRITE_BINARY = 5, STOPPED = 0x20026, FAILED = 0x20024 };
 #define CPACR (*(volatile uint32_t *)0xE000ED88)
 #define LARGEST_TICK 0xFFFFFFU
 #define PAINT 0xA5A5A5A5U
-#define MARGIN 64 /* bytes of stack that are in use while the rest is painted */
 
 extern uint32_t data_start, data_end, data_flash, bss_start, bss_end, stack_top;
 void start(void);
@@ -46,12 +45,8 @@ static void stop(uint32_t reason)
 
 static void fault(void) { stop(FAILED); }
 
-static uint32_t opened(const char *name, uint32_t mode)
+static uint32_t opened(const char *name, uint32_t length, uint32_t mode)
 {
-    uint32_t length = 0;
-    while (name[length]) {
-        ++length;
-    }
     const uint32_t block[3] = {(uint32_t)name, mode, length};
     const int file = call_host(OPEN, block);
     if (file < 0) {
@@ -84,7 +79,8 @@ static uint32_t *stack_pointer(void)
 /* Ticks and bytes of stack of one question. */
 __attribute__((noinline)) static void measured(uint32_t cost[2])
 {
-    uint32_t *const bottom = &bss_end + 1, *const top = stack_pointer() - MARGIN / 4, *p;
+    /* volatile, or the loops become calls of memset, which has a stack of its own */
+    volatile uint32_t *const bottom = &bss_end, *const top = stack_pointer(), *p;
     uint32_t before;
     for (p = bottom; p < top; ++p) {
         *p = PAINT;
@@ -95,12 +91,13 @@ __attribute__((noinline)) static void measured(uint32_t cost[2])
     cost[0] = (before - SYSTICK[2]) & LARGEST_TICK;
     for (p = bottom; p < top && *p == PAINT; ++p) {
     }
-    cost[1] = (uint32_t)((char *)(top + MARGIN / 4) - (char *)p);
+    cost[1] = (uint32_t)((uintptr_t)top - (uintptr_t)p);
 }
 
 __attribute__((noreturn)) void start(void)
 {
-    uint32_t *from = &data_flash, *to, cost[2], rows, answers, costs;
+    uint32_t cost[2], rows, answers, costs;
+    volatile uint32_t *from = &data_flash, *to;
     for (to = &data_start; to < &data_end;) {
         *to++ = *from++;
     }
@@ -114,9 +111,9 @@ __attribute__((noreturn)) void start(void)
     SYSTICK[1] = LARGEST_TICK;
     SYSTICK[2] = 0;
     SYSTICK[0] = 5; /* on, by the clock of the processor, no interrupt */
-    rows = opened("rows", READ_BINARY);
-    answers = opened("answers", WRITE_BINARY);
-    costs = opened("costs", WRITE_BINARY);
+    rows = opened("rows", 4, READ_BINARY);
+    answers = opened("answers", 7, WRITE_BINARY);
+    costs = opened("costs", 5, WRITE_BINARY);
     while (moved(READ, rows, row, N_IN) == 0) {
         measured(cost);
         if (moved(WRITE, answers, answer, N_OUT) || moved(WRITE, costs, cost, sizeof cost)) {

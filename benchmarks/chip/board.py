@@ -18,9 +18,9 @@ import numpy as np
 
 HERE = Path(__file__).parent
 COMPILER, SIZE, EMULATOR = "arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm"
-# virtual nanoseconds of an instruction, as a power of two: longer than a tick of the timer or
-# about as long, so that single instructions are seen
-ICOUNT_SHIFT = 6
+# virtual nanoseconds of an instruction, as a power of two: two ticks of the slowest timer, so that
+# single instructions are seen, and five million before 24 bits of ticks are full
+ICOUNT_SHIFT = 7
 # seconds; 10,000 rows take about ten
 TIMEOUT = 300.0
 
