@@ -133,7 +133,10 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("json", "--precision", "float"), "--precision is for --to c and --to onnx"),
+        (("json", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--name", "x"), "--name is for --to c"),
+        (("py", "--precision", "fixed"), "--precision fixed is for --to c"),
         (("json", "--name", "x"), "--name is for --to c"),
         (("onnx", "--name", "x"), "--name is for --to c"),
         (("onnx", "--precision", "fixed"), "--precision fixed is for --to c"),
