@@ -11,7 +11,9 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -107,13 +109,22 @@ def run(
 ) -> Run:
     """Ask the sources about rows of a type that C reads as it is; files go to the folder."""
     n_in, n_out = rows.dtype.itemsize * rows[0].size, answer.itemsize
-    _, idle_flash, idle_ram = idle = build(board, folder, [], n_in, n_out, *flags)
-    _, idle_costs = _asked(board, folder, idle[0], rows[:1], answer)
+    idle = _idle(board, n_in, n_out)
     image, flash, ram = build(board, folder, sources, n_in, n_out, *flags)
     answers, costs = _asked(board, folder, image, rows, answer)
-    spent = board.instructions(costs[:, 0]) - board.instructions(idle_costs[:, 0])
-    stack = int(costs[:, 1].max()) - int(idle_costs[0, 1])
-    return Run(answers, spent, stack, flash - idle_flash, ram - idle_ram)
+    spent = board.instructions(costs[:, 0]) - idle.instructions
+    stack = int(costs[:, 1].max()) - idle.stack
+    return Run(answers, spent, stack, flash - idle.flash, ram - idle.ram)
+
+
+@cache
+def _idle(board: Board, n_in: int, n_out: int) -> Run:
+    """The image without a model, asked once."""
+    with TemporaryDirectory() as name:
+        image, flash, ram = build(board, Path(name), [], n_in, n_out)
+        row, answer = np.zeros((1, n_in), dtype=np.uint8), np.dtype((np.uint8, (n_out,)))
+        answers, costs = _asked(board, Path(name), image, row, answer)
+    return Run(answers, board.instructions(costs[:, 0]), int(costs[0, 1]), flash, ram)
 
 
 def _asked(

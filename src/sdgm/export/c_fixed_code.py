@@ -59,7 +59,7 @@ def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
         f"        const int64_t part = {name}_exp2({rounded(f'd * {LOG2_E}', BITS)});",
         sums="sum",
         # one division for all classes; total has at least BITS bits
-        before_shares=f"total = (int64_t)({1 << INVERSE_BITS} / (uint64_t)total);",
+        before_shares=f"total = {1 << INVERSE_BITS} / total;",
         share=f"(int32_t)({rounded('sum[c] * total', INVERSE_BITS - SCORE_BITS)})",
         no_share="-1",
         by_class=True,
@@ -77,7 +77,7 @@ def _helpers(plan: Plan, fixed: Fixed, tables: Tables) -> Iterator[str]:
 static inline int32_t {name}_input(int i, double value)
 {{
     const double units = floor(ldexp(value, {name}_input_bits[i]) + 0.5);
-    if (isnan(value)) {{
+    if (isnan(value) != 0) {{
         return {name.upper()}_MISSING;
     }}
     if (units >= {LARGEST_INT32}.0) {{
@@ -186,7 +186,7 @@ def _kernel(basis: KernelBasis, fixed: Fixed, name: str) -> str:
     elif not bits:
         lines.append("return sum;")
     else:
-        start = "0, power"
+        start = "0;\n    int64_t power"
         product = rounded(f"sum * {steps.factor}", steps.factor_bits + steps.sum_bits - bits[0])
         lines += [f"sum = {product} + {steps.constant};", "power = sum;"]
         for before, after in pairwise(bits):
