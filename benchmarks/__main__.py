@@ -19,7 +19,8 @@ from sdgm.datasets import MissingDataError
 
 NAMES = (
     "peers", "prediction", "growth", "scale", "accuracy", "choice_time", "presets", "calibration",
-    "bounds", "novelty", "semi_supervised", "c_model", "chip", "table_prediction", "head",
+    "bounds", "novelty", "semi_supervised", "c_model", "chip", "equality",
+    "table_prediction", "head",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores
