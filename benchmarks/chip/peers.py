@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +26,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 # the range of trees' inputs, with some room for rows beyond the training rows
 LARGEST_INPUT = 16_000
+# emlearn's smallest code for votes of trees, and for probabilities of their leaves in five bits
+HARD = ("", {"method": "inline"})
+SOFT = (", soft", {"method": "loadable", "leaf_bits": 5})
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, None)
 
 ASK = """
@@ -55,6 +59,17 @@ SOURCE_OF_M2CGEN = """
     for (c = 1; c < {C}; ++c) {{ if (out[c] > out[label]) {{ label = c; }} }}
     *(int32_t *)answer = label;
 """
+# what a support vector machine of several classes hands out: a decision for every pair of them
+SOURCE_OF_PAIRS = """
+    double out[{C} * ({C} - 1) / 2];
+    int votes[{C}] = {{0}}, i, j, n = 0, label = 0;
+    score((double *)x, out);
+    for (i = 0; i < {C}; ++i) {{
+        for (j = i + 1; j < {C}; ++j) {{ ++votes[out[n++] > 0.0 ? i : j]; }}
+    }}
+    for (i = 1; i < {C}; ++i) {{ if (votes[i] > votes[label]) {{ label = i; }} }}
+    *(int32_t *)answer = label;
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +80,7 @@ class Source:
     code: str
     scaler: Any  # of rows, with `transform`
     dtype: Any  # of a row in C
+    labels: Callable[[Any], Any]  # of scikit-learn, for rows as the code takes them
 
     def rows(self, X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Rows as the code takes them."""
@@ -98,20 +114,25 @@ def converted(model: Any, name: str = "peer", **options: Any) -> str:
     return code
 
 
-def trees(models: Iterator[tuple[str, Any]], X: Any, y: Any) -> Iterator[Source]:
+def trees(
+    models: Iterator[tuple[str, Any]], X: Any, y: Any, variants: Any = (HARD,)
+) -> Iterator[Source]:
     scaler = MinMaxScaler((-LARGEST_INPUT, LARGEST_INPUT)).fit(X)
     whole = np.rint(scaler.transform(X))
     body = f"*(int32_t *)answer = peer_predict(x, {X.shape[1]});"
     for setting, model in models:
-        code = converted(model.fit(whole, y), method="inline", dtype="int16_t")
-        yield Source(setting, ASK.format(code=code, real="int16_t", body=body), scaler, np.int16)
+        model.fit(whole, y)
+        for words, options in variants:
+            code = converted(model, dtype="int16_t", **options)
+            code = ASK.format(code=code, real="int16_t", body=body)
+            yield Source(setting + words, code, scaler, np.int16, model.predict)
 
 
 def forest(X: Any, y: Any) -> Iterator[Source]:
     sizes = [(n, leaves) for n in (3, 5, 10, 30) for leaves in (4, 8, 16, 32, None)]
     names = [f"{n} trees, {k or 'all'} leaves" for n, k in sizes]
     models = (RandomForestClassifier(n, max_leaf_nodes=k, random_state=0) for n, k in sizes)
-    return trees(zip(names, models, strict=True), X, y)
+    return trees(zip(names, models, strict=True), X, y, (HARD, SOFT))
 
 
 def tree(X: Any, y: Any) -> Iterator[Source]:
@@ -127,7 +148,8 @@ def in_float(models: Iterator[tuple[str, Any]], X: Any, y: Any) -> Iterator[Sour
     body = f"*(int32_t *)answer = peer_predict(x, {X.shape[1]});"
     for setting, model in models:
         code = converted(model.fit(scaler.transform(X), y))
-        yield Source(setting, ASK.format(code=code, real="float", body=body), scaler, np.float32)
+        code = ASK.format(code=code, real="float", body=body)
+        yield Source(setting, code, scaler, np.float32, model.predict)
 
 
 def naive_bayes(X: Any, y: Any) -> Iterator[Source]:
@@ -136,7 +158,12 @@ def naive_bayes(X: Any, y: Any) -> Iterator[Source]:
 
 def network(X: Any, y: Any) -> Iterator[Source]:
     models = (
-        (f"{n} units", MLPClassifier((n,), max_iter=2000, random_state=0)) for n in (2, 4, 8, 16)
+        (
+            f"{n} units, alpha {alpha:g}",
+            MLPClassifier((n,), solver="lbfgs", alpha=alpha, max_iter=5000, random_state=0),
+        )
+        for n in (2, 4, 8, 16)
+        for alpha in (0.001, 0.1, 1.0)
     )
     return in_float(models, X, y)
 
@@ -146,15 +173,24 @@ def mixtures(X: Any, y: Any) -> Iterator[Source]:
     scaler, classes = StandardScaler().fit(X), np.unique(y)
     Z, C = scaler.transform(X), len(classes)
     for n in (1, 2, 3):
-        parts, scores = [], []
+        parts, scores, fitted = [], [], []
         for c, label in enumerate(classes):
             mixture = GaussianMixture(n, reg_covar=1e-3, random_state=0).fit(Z[y == label])
+            fitted.append((mixture, np.log(np.mean(y == label))))
             parts.append(converted(mixture, f"m{c}"))
             scores.append(f"    m{c}_score(x, {X.shape[1]}, p, &score[{c}]);")
-        priors = ", ".join(f"{np.log(np.mean(y == label)):.8f}f" for label in classes)
+        priors = ", ".join(f"{prior:.8f}f" for _, prior in fitted)
         body = SOURCE_OF_MIXTURES.format(C=C, priors=priors, scores="\n".join(scores))
         code = ASK.format(code="\n".join(parts), real="float", body=body)
-        yield Source(f"{n} a class", code, scaler, np.float32)
+        yield Source(
+            f"{n} a class", code, scaler, np.float32, partial(most_likely, fitted, classes)
+        )
+
+
+def most_likely(fitted: list[tuple[Any, float]], classes: Any, Z: Any) -> Any:
+    """The class whose mixture, times its share, has the largest density."""
+    scores = [mixture.score_samples(Z) + prior for mixture, prior in fitted]
+    return classes[np.argmax(scores, axis=0)]
 
 
 def m2cgen(models: Iterator[tuple[str, Any]], X: Any, y: Any) -> Iterator[Source]:
@@ -164,10 +200,11 @@ def m2cgen(models: Iterator[tuple[str, Any]], X: Any, y: Any) -> Iterator[Source
     for setting, model in models:
         code = export_to_c(model.fit(scaler.transform(X), y))
         single = C == 2 and not isinstance(model, RandomForestClassifier)
-        body = SOURCE_OF_M2CGEN.format(C=C)
+        body = (SOURCE_OF_PAIRS if isinstance(model, SVC) else SOURCE_OF_M2CGEN).format(C=C)
         if single:
             body = "*(int32_t *)answer = score((double *)x) > 0.0;"
-        yield Source(setting, ASK.format(code=code, real="double", body=body), scaler, np.float64)
+        code = ASK.format(code=code, real="double", body=body)
+        yield Source(setting, code, scaler, np.float64, model.predict)
 
 
 def m2cgen_logistic(X: Any, y: Any) -> Iterator[Source]:

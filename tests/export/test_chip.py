@@ -55,6 +55,12 @@ def test_stack_ram_and_flash_are_found(board, tmp_path):
     assert done.ram == 400 and 256 <= done.flash <= 256 + 60
 
 
+def test_a_question_beyond_the_timer_is_an_error_and_not_a_small_number(board, tmp_path):
+    assert asked(board, tmp_path, counting(1_500_003)).typical > 4_500_000
+    with pytest.raises(RuntimeError, match="qemu-system-arm failed"):
+        asked(board, tmp_path, counting(3_000_003))
+
+
 def test_a_fault_is_an_error_and_not_an_answer(board, tmp_path):
     with pytest.raises(RuntimeError, match="qemu-system-arm failed"):
         asked(board, tmp_path, '__asm__ volatile("udf #0"); (void)r; (void)a;')
