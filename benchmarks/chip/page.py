@@ -10,6 +10,7 @@ from benchmarks import markdown
 from benchmarks.environment import made_by
 from benchmarks.markdown import number, percent, table
 from benchmarks.records import Record, results, select, values_of
+from sdgm.text import listed
 
 FORMS = ("sdgm, original form", "sdgm, dual form")
 SMALLEST = "Cortex-M0"
@@ -37,6 +38,7 @@ def write(output: Path) -> Path:
         counts=counts,
         comparisons=comparisons,
         agreement=least_agreement(records),
+        measured=listed(complete_sets(records)),
     )
 
 
@@ -111,9 +113,7 @@ def against_emlearn(records: Sequence[Record]) -> tuple[str, str]:
     methods = [m for m in values_of(records, "method") if m.startswith("emlearn")]
     rows: list[list[object]] = []
     outcomes: dict[str, list[str]] = {form: [] for form in FORMS}
-    for data in values_of(records, "data"):
-        if {r["method"] for r in select(records, data=data)} < {*FORMS, *methods}:
-            continue  # not yet measured with all of them
+    for data in complete_sets(records):
         for form in FORMS:
             ours = select(records, data=data, method=form, setting=LABEL)[0]
             found = [matching(select(records, data=data, method=m), ours["error"]) for m in methods]
@@ -128,6 +128,13 @@ def against_emlearn(records: Sequence[Record]) -> tuple[str, str]:
     ]
     head = ["set", "form", "error, %", "flash, fixed point", *methods]
     return table(["sets", *OUTCOMES], counted), table(head, rows)
+
+
+def complete_sets(records: Sequence[Record]) -> list[str]:
+    """Sets that both forms and all of emlearn's classifiers have been measured on."""
+    names = {r["method"] for r in records if not r["method"].startswith("m2cgen")}
+    sets = values_of(records, "data")
+    return [d for d in sets if names <= {r["method"] for r in select(records, data=d)}]
 
 
 def outcome(ours: int, least: int | None) -> str:
