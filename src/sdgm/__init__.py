@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
     from sdgm.estimators.weights_path import WeightsPath, weights_path
-    from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+    from sdgm.exceptions import (
+        ComponentsReducedWarning,
+        InconsistentVersionWarning,
+        NumericalTroubleWarning,
+    )
     from sdgm.novelty.detector import FamiliarityDetector
     from sdgm.persistence import ModelFileError, load, save
     from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
@@ -23,6 +27,7 @@ _HOMES = {
     "ComponentsReducedWarning": "exceptions",
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
+    "InconsistentVersionWarning": "exceptions",
     "KernelSDGMClassifier": "estimators.dual",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
@@ -41,6 +46,7 @@ __all__ = [
     "ComponentsReducedWarning",
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
+    "InconsistentVersionWarning",
     "KernelSDGMClassifier",
     "ModelFileError",
     "NumericalTroubleWarning",

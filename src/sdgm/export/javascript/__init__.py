@@ -6,6 +6,7 @@ import json
 import math
 import os
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,17 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     return text
 
 
+def path_of_types(path: Path) -> Path:
+    """Where the types of a module are written."""
+    if path.suffix not in DECLARATIONS:
+        raise ValueError(f"{path.name!r} does not end in .js or .mjs; a module of JavaScript does.")
+    return path.with_suffix(DECLARATIONS[path.suffix])
+
+
 def _write(path: str | os.PathLike[str], text: str) -> None:
     """The module, and its types beside it."""
     path = checked_path(path)
-    if path.suffix not in DECLARATIONS:
-        raise ValueError(f"{path.name!r} does not end in .js or .mjs; a module of JavaScript does.")
-    types = path.with_suffix(DECLARATIONS[path.suffix])
-    for each, written in (types, script("module.d.ts")), (path, text):
+    for each, written in (path_of_types(path), script("module.d.ts")), (path, text):
         with replacing(each, text=True) as file:
             file.write(written)
 
