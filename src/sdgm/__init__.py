@@ -6,6 +6,7 @@ from sdgm._lazy import attribute
 
 if TYPE_CHECKING:
     from sdgm.bounds.bound import PACBayesBound, pac_bayes_bound
+    from sdgm.ensemble.estimator import KernelEnsembleClassifier
     from sdgm.estimators.dual import KernelSDGMClassifier
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
@@ -23,6 +24,7 @@ _HOMES = {
     "ComponentsReducedWarning": "exceptions",
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
+    "KernelEnsembleClassifier": "ensemble.estimator",
     "KernelSDGMClassifier": "estimators.dual",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
@@ -41,6 +43,7 @@ __all__ = [
     "ComponentsReducedWarning",
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
+    "KernelEnsembleClassifier",
     "KernelSDGMClassifier",
     "ModelFileError",
     "NumericalTroubleWarning",
