@@ -19,10 +19,9 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
-from sdgm.scale.many_rows import table_of
+from sdgm.scale.many_rows import LARGE_ROWS, table_of
 from sdgm.scale.memory import require_memory
 from sdgm.scale.sampling import (
-    LARGE_ROWS,
     RowReader,
     all_in_memory,
     name_inputs,
@@ -103,15 +102,19 @@ class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        for name in "train_proba_", "loo_proba_":
-            if hasattr(self, name):
-                delattr(self, name)
+        self._forget()
         if n_rows(X) > LARGE_ROWS:
             return self._fit_many(X, y, sample_weight)
         table, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         if isinstance(X, RowReader):
             name_inputs(self, X)
         return self._fit_in_memory(table, labels, sample_weight)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left."""
+        for name in "ensemble_", "train_proba_", "loo_proba_":
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _fit_in_memory(self, X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any) -> Self:
         """Fit to rows that are merged and looked at all at once."""

@@ -73,7 +73,7 @@ class Fitted:
 def fit_ensemble(rows: LabelledRows) -> Fitted:
     """The ensemble of distinct rows in memory."""
     members = fit_members(rows)
-    return averaged(members, rows) if members else constant_ensemble(rows)
+    return averaged(members, rows) if members else constant_ensemble(rows, rows.s @ rows.Y)
 
 
 def fit_members(rows: LabelledRows) -> list[Member]:
@@ -92,9 +92,17 @@ def fit_members(rows: LabelledRows) -> list[Member]:
     return refitted(most_useful(members, sample, n_most), rows)
 
 
-def constant_ensemble(rows: LabelledRows) -> Fitted:
-    """The frequencies of the classes, where no input varies."""
-    cases, mass = rows.cases, rows.s @ rows.Y
+def constant_ensemble(rows: LabelledRows, mass: FloatArray) -> Fitted:
+    """The frequencies of the classes, where no input varies.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        To predict.
+    mass : (C,) array
+        Weight of each class among all rows.
+    """
+    cases = rows.cases
     left = np.tile(mass, (len(cases), 1))
     left[np.arange(len(cases)), cases.label] -= cases.mass
     total = left.sum(axis=1, keepdims=True)

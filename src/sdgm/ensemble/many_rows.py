@@ -24,7 +24,6 @@ from sdgm.ensemble.fitting import (
 from sdgm.ensemble.members import KernelScorer, KernelSpec, Member
 from sdgm.ensemble.ridge import FeatureSums, feature_sums
 from sdgm.ensemble.rows import LabelledRows, labelled_rows
-from sdgm.ensemble.sampling import hashes
 from sdgm.ensemble.spaces import Space, View
 
 # rows of the sample, and members that all rows are read for
@@ -32,6 +31,7 @@ SAMPLE_ROWS = 16_384
 STREAMED_MEMBERS = 3
 # rows of a class that the sample has at least, if there are as many
 RARE_ROWS = 200
+SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """The rows of a block that belong to the sample: a matter of what they are, not of where.
+    """The rows of a block that belong to the sample: by their numbers, wherever they are kept.
 
     Attributes
     ----------
@@ -63,9 +63,19 @@ class Pick:
     chance: FloatArray
 
     def __call__(self, block: Rows) -> Sample:
-        share = hashes(block.Z) / 2.0**64
-        kept = np.flatnonzero((share < self.chance[block.y]) & (block.s > 0.0))
+        drawn = np.random.default_rng([SEED, block.first]).random(len(block))
+        kept = np.flatnonzero((drawn < self.chance[block.y]) & (block.s > 0.0))
         return Sample(np.ascontiguousarray(block.Z[kept]), block.y[kept], block.s[kept])
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """Weight of each class in a block of rows."""
+
+    n_classes: int
+
+    def __call__(self, block: Rows) -> FloatArray:
+        return np.bincount(block.y, block.s, minlength=self.n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +143,7 @@ def fit_many_rows(
     among = replace(among, cases=replace(among.cases, weight=alone.cases.weight))
     members = fit_members(alone)
     if not members:
-        return constant_ensemble(among), among
+        return constant_ensemble(among, table.total(ClassWeights(len(class_rows)), 1)), among
     members = most_useful(members, alone, STREAMED_MEMBERS)
     return averaged(fitted_to_all(members, table, among), among), among
 
