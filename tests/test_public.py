@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib.metadata
 import inspect
-import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -119,8 +120,10 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 def test_the_version_is_in_the_changelog_and_the_citation() -> None:
-    assert sdgm.__version__ in (ROOT / "CITATION.cff").read_text()
-    assert (ROOT / "CHANGELOG.md").exists()
+    version = re.escape(sdgm.__version__)
+    assert re.search(rf"^version: \"?{version}\"?$", (ROOT / "CITATION.cff").read_text(), re.M)
+    heads = rf"^(## \[{version}\]|Towards {version}, )"
+    assert re.search(heads, (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 
 def test_public_names_are_sorted_and_exist() -> None:
@@ -177,11 +180,11 @@ def test_every_public_method_is_documented(name: str) -> None:
 
 
 def test_every_module_has_a_docstring() -> None:
-    needs = {"cli", "nn", "plotting", "export", "dask"}  # behind extras
-    for info in pkgutil.walk_packages(sdgm.__path__, "sdgm."):
-        if info.ispkg or info.name.split(".")[1] in needs:
-            continue
-        assert importlib.import_module(info.name).__doc__, info.name
+    paths = sorted(Path(sdgm.__file__).parent.rglob("*.py"))
+    modules = {path: ast.parse(path.read_text()) for path in paths}
+    assert len(modules) > 100
+    # a package that is nothing but a folder needs none
+    assert not [path for path, tree in modules.items() if tree.body and not ast.get_docstring(tree)]
 
 
 def test_the_package_is_typed() -> None:

@@ -70,7 +70,7 @@ def test_options_of_fit_reach_the_model(here: Path, tmp_path: Path) -> None:
     text = words(done("fit", "ugly.csv", "-t", "kind", *options, "-o", path).stdout)
     assert "the model learned from all rows" in text and "held out" not in text
     assert sdgm.load(path).record["components"]["initial"] == [2, 2, 2]
-    refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path)
+    refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path, "--force")
     said = sentence(refused)
     assert "Values are missing in 'Größe (cm)'" in said and "missing=" not in said
 
@@ -128,7 +128,7 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "[link=x]y" in done("inspect", made).stdout
     done("report", made, "-o", tmp_path / "[i]r.html")
     done("predict", made, path, "-o", tmp_path / "[i]out.csv")
-    assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", made))
+    assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", tmp_path / "[i].sdgm"))
 
 
 def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from sdgm.cli.console import ModelFile, console, friendly_errors, load_model, print_written
+from sdgm.cli import bugs
+from sdgm.cli.console import (
+    Force,
+    ModelFile,
+    console,
+    friendly_errors,
+    load_model,
+    print_written,
+    valid,
+)
+from sdgm.tables.paths import check_output, refuse_existing
 
 
 class Language(StrEnum):
@@ -52,16 +62,21 @@ def export(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="PREFIX", help="Prefix of the functions in C, sdgm if not given."),
+        typer.Option(
+            metavar="PREFIX",
+            callback=valid(check_name),
+            help="Prefix of the functions in C, sdgm if not given.",
+        ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a model for use without Python: C, ONNX, or JSON with every number."""
+    check_options(to, precision, name)
     path = output or model.with_suffix(SUFFIXES[to])
     with friendly_errors(writes=path), options_named():
-        from sdgm.tables.writing import check_output
-
-        check_options(to, precision, name)
         check_output(path, (SUFFIXES[to],), model)
+        if not force:
+            refuse_existing(path)
         loaded = load_model(model)
         remark = ""
         if to is Language.C:
@@ -95,17 +110,27 @@ def options_named() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = re.sub(r"^(name|precision) must", r"--\1 must", str(error))
+        if not bugs.is_users(error):
+            raise
+        said = re.sub(r"^precision must", "--precision must", str(error))
         raise ValueError(re.sub(r"\bprecision='(\w+)'", r"--precision \1", said)) from None
+
+
+def check_name(name: str | None) -> None:
+    """Refuse what identifiers in C cannot begin with."""
+    if name is not None:
+        from sdgm.export.c_text import checked_name
+
+        checked_name(name)
 
 
 def check_options(to: Language, precision: Precision | None, name: str | None) -> None:
     """Refuse options that do not apply to the language."""
     if name is not None and to is not Language.C:
-        raise ValueError(f"--name is for --to c; leave it out for --to {to}.")
+        raise typer.BadParameter(f"--name is for --to c; leave it out for --to {to}.")
     if precision is not None and to is Language.JSON:
-        raise ValueError("--precision is for --to c and --to onnx; JSON has all digits.")
+        raise typer.BadParameter("--precision is for --to c and --to onnx; JSON has all digits.")
     if precision is Precision.FIXED and to is not Language.C:
-        raise ValueError("--precision fixed is for --to c; try float.")
+        raise typer.BadParameter("--precision fixed is for --to c; try float.")
     if precision is Precision.FLOAT_ONLY and to is not Language.ONNX:
-        raise ValueError("--precision float_only is for --to onnx; try float.")
+        raise typer.BadParameter("--precision float_only is for --to onnx; try float.")

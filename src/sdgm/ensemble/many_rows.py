@@ -75,7 +75,8 @@ class ClassWeights:
     n_classes: int
 
     def __call__(self, block: Rows) -> FloatArray:
-        return np.bincount(block.y, block.s, minlength=self.n_classes)
+        weights = np.bincount(block.y, block.s, minlength=self.n_classes)
+        return weights.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
