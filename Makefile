@@ -15,7 +15,7 @@ help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/.installed-demo  ## set up, then fit Ripley's problem and draw the result
-	$(BIN)/sdgm demo
+	$(BIN)/sdgm demo --force
 
 # One BLAS thread per worker, unless the caller says otherwise.
 test test-all: export OMP_NUM_THREADS ?= 1

@@ -116,6 +116,10 @@ def test_a_fit_with_few_candidates_keeps_rows_of_the_user(monkeypatch: Any) -> N
 
 def test_precomputed_kernels_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs(40, 2)
-    monkeypatch.setattr(kernel_form, "spread_candidates", lambda *_: pytest.fail("was asked"))
+    asked: list[Any] = []
+    monkeypatch.setattr(kernel_form, "spread_candidates", lambda kernel, *_: asked.append(kernel))
     with own_warnings_allowed():
         KernelSDGMClassifier(1, kernel="precomputed", random_state=0).fit(X @ X.T, y)
+        assert asked == []
+        KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y)
+    assert [type(kernel) for kernel in asked] == [RBFKernel]
