@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("matplotlib")
+
 from benchmarks import distillation
 from benchmarks.distillation import AS_CHOSEN, BUDGETS, STUDENTS, TEACHERS, write
 from benchmarks.records import append, path_of

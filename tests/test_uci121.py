@@ -16,6 +16,8 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+pytest.importorskip("matplotlib")
+
 from benchmarks import uci121
 from benchmarks.records import append, path_of
 from benchmarks.runner import Plan, unfinished

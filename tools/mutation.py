@@ -35,12 +35,11 @@ from mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src" / "sdgm" / "core"
-# those of core, and the fast ones of what only estimators and memory estimates use of it
+# those of core, and the fast ones of what only estimators use of it
 TESTS = (
     "tests/core",
     "tests/estimators/test_prediction.py",
     "tests/estimators/test_quadratics.py",
-    "tests/scale/test_memory_estimate.py",
 )
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 QUIET = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no")
@@ -209,6 +208,8 @@ def main() -> int:
             key = f"{path.relative_to(CORE)}: {mutant.key}"
             answer = "equivalent" if key in same else verdict(path, mutant, reach)
             counts[answer] += 1
+            if counts.total() % 20 == 0:
+                print(f"{counts.total()} so far, {dict(counts)}", flush=True)
             if answer in {"survived", "unreached"}:
                 print(f"{answer} {path.relative_to(ROOT)}:{mutant.line}\n    {key}", flush=True)
     noticed = counts["killed"] + counts["hangs"]
