@@ -68,7 +68,8 @@ with one_blas_thread():
 assert max(of_blas()) == {n_threads}, of_blas()
 """
     # a process of its own: what other libraries did to BLAS in this one is not known
-    environment = {**os.environ, "OMP_NUM_THREADS": str(n_threads)}
+    wanted = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(n_threads))
+    environment = {**os.environ, **wanted}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
