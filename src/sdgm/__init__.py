@@ -6,11 +6,16 @@ from sdgm._lazy import attribute
 
 if TYPE_CHECKING:
     from sdgm.bounds.bound import PACBayesBound, pac_bayes_bound
+    from sdgm.ensemble.estimator import KernelEnsembleClassifier
     from sdgm.estimators.dual import KernelSDGMClassifier
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
     from sdgm.estimators.weights_path import WeightsPath, weights_path
-    from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+    from sdgm.exceptions import (
+        ComponentsReducedWarning,
+        InconsistentVersionWarning,
+        NumericalTroubleWarning,
+    )
     from sdgm.novelty.detector import FamiliarityDetector
     from sdgm.persistence import ModelFileError, load, save
     from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
@@ -23,6 +28,8 @@ _HOMES = {
     "ComponentsReducedWarning": "exceptions",
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
+    "InconsistentVersionWarning": "exceptions",
+    "KernelEnsembleClassifier": "ensemble.estimator",
     "KernelSDGMClassifier": "estimators.dual",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
@@ -41,6 +48,8 @@ __all__ = [
     "ComponentsReducedWarning",
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
+    "InconsistentVersionWarning",
+    "KernelEnsembleClassifier",
     "KernelSDGMClassifier",
     "ModelFileError",
     "NumericalTroubleWarning",

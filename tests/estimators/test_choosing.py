@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,8 +37,8 @@ from sdgm.estimators.choosing import (
 )
 from sdgm.estimators.parameters import OpenSettings
 from sdgm.estimators.plan import Plan, plan_of
+from sdgm.estimators.problem import Sample
 from sdgm.estimators.run import Run
-from sdgm.estimators.sample import Sample
 from sdgm.estimators.training import Candidate, Fit, Training
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 
@@ -287,7 +286,8 @@ def test_relevance_counts_the_rows_as_given_with_repeated_and_unused_ones() -> N
 def test_terms_have_the_names_of_the_users_columns() -> None:
     X, y = load_iris(return_X_y=True)
     plain = fitted(SDGMClassifier, "iris")
-    named = SDGMClassifier(random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    table = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    named = SDGMClassifier(random_state=0).fit(table, y)
     assert len(named.terms_) == named.coef_.shape[1]
     renamed = [term.translate(str.maketrans("abcd", "1234")) for term in named.terms_]
     assert renamed == [term.replace("x", "") for term in plain.terms_]

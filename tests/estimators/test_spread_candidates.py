@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.inference.initialization import Start
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
 from sdgm.estimators import kernel_form
@@ -116,6 +116,10 @@ def test_a_fit_with_few_candidates_keeps_rows_of_the_user(monkeypatch: Any) -> N
 
 def test_precomputed_kernels_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs(40, 2)
-    monkeypatch.setattr(kernel_form, "spread_candidates", lambda *_: pytest.fail("was asked"))
+    asked: list[Any] = []
+    monkeypatch.setattr(kernel_form, "spread_candidates", lambda kernel, *_: asked.append(kernel))
     with own_warnings_allowed():
         KernelSDGMClassifier(1, kernel="precomputed", random_state=0).fit(X @ X.T, y)
+        assert asked == []
+        KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y)
+    assert [type(kernel) for kernel in asked] == [RBFKernel]

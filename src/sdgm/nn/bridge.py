@@ -13,8 +13,9 @@ from torch import Tensor
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
 from sdgm.core.model.fitted_model import FAR_AWAY, FittedModel, Scaler
-from sdgm.core.model.state import State
+from sdgm.core.model.state import State, Stop
 from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.training import Training
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic import CovarianceType
@@ -113,14 +114,16 @@ def to_classifier(
     layer : SDGM
         Of any covariance type but ``low_rank``.
     classes : array of shape (num_classes,), optional
-        Labels, sorted; 0, 1, ... if not given.
+        Labels of the layer's classes 0, 1, ..., which they are if not given. The classifier has
+        them in sorted order, as scikit-learn does.
     covariance : array of shape (n_weights, n_weights), optional
         Posterior covariance of the weights, as from `laplace`, for averaged probabilities.
 
     Returns
     -------
     classifier : SDGMClassifier
-        It has no ``history_`` and the like.
+        It can be saved, described and exported like one that was fitted. Its ``stop_reason_`` is
+        "learned elsewhere", and its ``history_`` is empty.
 
     Examples
     --------
@@ -149,25 +152,41 @@ def to_classifier(
     classifier = SDGMClassifier(
         n_components=max(layer.n_components), covariance_type=layer.covariance_type
     )
-    classifier.n_features_in_ = layer.in_features
-    classifier.model_ = fitted_model(layer, labels, covariance)
-    return classifier
+    model = fitted_model(layer, labels, covariance)
+    training = Training(
+        history=[],
+        log_evidence=np.nan,
+        start_log_evidences=np.empty(0),
+        n_initial_weights=model.state.n_weights,
+        converged=False,
+        stop_reason=Stop.ELSEWHERE.value,
+        settings="the weights of a layer",
+    )
+    return classifier.publish(model, training)
 
 
 def fitted_model(
     layer: SDGM, classes: np.ndarray[Any, Any], covariance: FloatArray | None
 ) -> FittedModel:
-    """The weights that evaluation uses, under a prior of precision one."""
+    """The weights that evaluation uses, under a prior of precision one; components by class."""
     weight, bias, classes_of = map(as_numpy, remaining_components(layer))
-    component_class: IntArray = classes_of.astype(np.intp)
+    sorted_labels, rank = np.unique(classes, return_inverse=True)
+    component_class: IntArray = rank[classes_of.astype(np.intp)]
+    by_class = np.argsort(component_class, kind="stable")
+    component_class = component_class[by_class]
     used = (weight != 0.0).any(axis=0)
     n_components = np.bincount(component_class, minlength=layer.num_classes)
     # any split of the bias into intercept and log mixture weight is the same model
     mixture_weights = 1.0 / n_components[component_class]
+    weight, bias = weight[by_class], bias[by_class]
     w = np.column_stack([bias - np.log(mixture_weights), weight[:, used]])
     active = w != 0.0
     active[:, 0] = True
     component, column = active.nonzero()
+    if covariance is not None:
+        # of the weights in the order of the layer's components
+        place = np.lexsort([column, by_class[component]]).argsort()
+        covariance = covariance[np.ix_(place, place)]
     phi = monomials(layer.in_features, layer.covariance_type)
     scaler = Scaler(as_numpy(layer.center), as_numpy(layer.inverse_scale), FAR_AWAY)
     state = State(
@@ -179,7 +198,7 @@ def fitted_model(
         component_class=component_class,
     )
     basis = phi.without_constant().take(used)
-    return FittedModel(classes, scaler, basis, state, covariance)
+    return FittedModel(sorted_labels, scaler, basis, state, covariance)
 
 
 def as_numpy(tensor: Tensor) -> FloatArray:

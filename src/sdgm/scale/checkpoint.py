@@ -37,23 +37,10 @@ from sdgm.core.solvers.precision import FactorizationError
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0
-FORMAT = 2
+FORMAT = 3
 ARRAYS = tuple(each.name for each in fields(State))
+OF_COMPONENTS = {"pi", "component_class"}
 NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
-
-
-class NoCheckpoint:
-    """In place of a checkpoint, where none is kept."""
-
-    is_kept = False
-
-    def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
-        """New seeds."""
-        return draw()
-
-    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
-        """How a stage learns."""
-        return recipe.learn
 
 
 class Unfinished(NamedTuple):
@@ -85,17 +72,11 @@ class Checkpoint:
     current: Unfinished | None = None
     last_written: float = field(default_factory=monotonic)
 
-    is_kept = True
-
     def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
         """Seeds of a stage: those of the file, or new ones."""
         if stage not in self.seeds:
             self.seeds[stage] = draw()
         return self.seeds[stage]
-
-    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
-        """How a stage learns: from where the file left it."""
-        return partial(self.learn, stage, recipe)
 
     def learn(
         self,
@@ -122,7 +103,7 @@ class Checkpoint:
             nonlocal last
             # whether learning ends with this pass is not known yet, but not with the one before
             if last is not None and last.state is not None:
-                records.append(last)
+                records.append(last if keep_states else replace(last, state=None))
                 self.current = Unfinished(stage, Result(last.state, records, Stop.MAX_ITER))
                 if monotonic() - self.last_written >= WRITE_EVERY:
                     self.try_to_write()
@@ -130,7 +111,7 @@ class Checkpoint:
             return callback(record) if callback is not None else None
 
         try:
-            result = recipe.learn(rows, Rt, state, written, earlier, keep_states=True)
+            result = recipe.learn(rows, Rt, state, written, earlier, keep_states=keep_states)
         except FactorizationError:  # whoever learns may know what else to do
             self.finished[stage] = Result(state, [], Stop.NUMERICAL)
             self.try_to_write()
@@ -139,9 +120,6 @@ class Checkpoint:
             self.finished[stage] = result
             self.current = None
         self.try_to_write()
-        if not keep_states:
-            plain = [replace(record, state=None) for record in result.records]
-            result = replace(result, records=plain)
         return result
 
     def write(self) -> None:
@@ -154,6 +132,8 @@ class Checkpoint:
             arrays |= {f"{i}/{name}": getattr(result.state, name) for name in ARRAYS}
             numbers = [[getattr(record, name) for name in NUMBERS] for record in result.records]
             arrays[f"{i}/records"] = np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS))
+            states = packed_states(result.records)
+            arrays |= {f"{i}/states/{name}": array for name, array in states.items()}
         about = {
             "format": FORMAT,
             "fingerprint": self.fingerprint,
@@ -184,6 +164,11 @@ class Checkpoint:
         """The checkpoint of a file, or a new one where there is none."""
         if path.is_dir():
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"the folder of the checkpoint {str(path)!r} does not exist; make it, or name a "
+                "file in another."
+            )
         if not path.exists():
             return cls(path, fingerprint)
         try:
@@ -241,7 +226,37 @@ def read_result(file: Any, i: int, stop: str) -> Result:
     """Result number i of a file."""
     state = State(**{name: file[f"{i}/{name}"] for name in ARRAYS})
     records = [as_record(row) for row in file[f"{i}/records"]]
+    if f"{i}/states/sizes" in file:
+        packed = {name: file[f"{i}/states/{name}"] for name in ("sizes", *ARRAYS)}
+        states = unpacked_states(packed)
+        records = [replace(r, state=s) for r, s in zip(records, states, strict=True)]
     return Result(state, records, Stop(stop))
+
+
+def packed_states(records: list[Record]) -> dict[str, np.ndarray[Any, Any]]:
+    """The states of records one behind the other, and their sizes; nothing where none has one.
+
+    A record without a state, as that of a model without weights, has sizes of -1.
+    """
+    states = [record.state for record in records]
+    there = [state for state in states if state is not None]
+    if not there:
+        return {}
+    sizes = [(-1, -1) if s is None else (s.n_weights, s.n_components) for s in states]
+    arrays = {name: np.concatenate([getattr(s, name) for s in there]) for name in ARRAYS}
+    return {"sizes": np.array(sizes), **arrays}
+
+
+def unpacked_states(packed: dict[str, np.ndarray[Any, Any]]) -> list[State | None]:
+    """The states of `packed_states`."""
+    sizes = packed["sizes"]
+    ends = np.cumsum(np.maximum(sizes, 0), axis=0)
+    states: list[State | None] = []
+    for size, end in zip(sizes.tolist(), ends.tolist(), strict=True):
+        spans = [slice(stop - n, stop) for n, stop in zip(size, end, strict=True)]
+        parts = {name: packed[name][spans[name in OF_COMPONENTS]] for name in ARRAYS}
+        states.append(State(**parts) if size[0] >= 0 else None)
+    return states
 
 
 def as_record(row: FloatArray) -> Record:
@@ -253,12 +268,9 @@ def as_record(row: FloatArray) -> Record:
 
 @contextmanager
 def kept_checkpoint(
-    path: str | os.PathLike[str] | None, fingerprint: Callable[[], str]
-) -> Iterator[Checkpoint | NoCheckpoint]:
+    path: str | os.PathLike[str], fingerprint: Callable[[], str]
+) -> Iterator[Checkpoint]:
     """The checkpoint of a path; its file is removed at the end, unless that is early."""
-    if path is None:
-        yield NoCheckpoint()
-        return
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"checkpoint must be a path or None, got {path!r}.")
     if not os.fspath(path):

@@ -27,6 +27,7 @@ from sdgm.estimators.parameters import (
     class_factors,
     whole_number,
 )
+from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
@@ -34,8 +35,7 @@ from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import NUMBER, reference_bytes
+from sdgm.scale.memory import NUMBER, reference_bytes, require_memory
 from sdgm.scale.sampling import all_in_memory
 from sdgm.scale.threads import blas_threads
 from sdgm.semi_supervised.graph import MAX_DENSE
@@ -70,7 +70,7 @@ class PartlyLabelledRows:
 
 
 class SemiSupervisedSDGMClassifier(
-    ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
+    VersionedPickleMixin, ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
 ):
     """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
 
