@@ -135,9 +135,9 @@ NOTES = """Error, NLL (mean negative log probability of the true class) and ECE 
 calibration error, 15 bins) of the test images after the last epoch: mean and standard error over
 seeds. Settings are fixed, not chosen by test images: SDGM's KL scale was compared, at one seed, on
 training images that were held back; the other heads' are from short trials there, not a full search
-(`--search`). Averaged: over the noise that the head has learned, in closed form. Head weights: all of
-the last layer, constants included; not zero: those that evaluation uses; pruned: in two stages, weights by their noise, then
-components by their responsibility for training images.
+(`--search`). Averaged: over the noise that the head has learned, in closed form. Head weights: all
+of the last layer, constants included; not zero: those that evaluation uses; pruned: in two stages,
+weights by their noise, then components by their responsibility for training images.
 Compact: the file of the head with what was pruned really gone. Paper's numbers in parentheses;
 the paper gives one run and no NLL. Normalised mean: of the ratio to SDGM's error, over those of the
 paper's data sets that stand here and were trained in full, ours and the paper's alike; the paper's
