@@ -130,7 +130,10 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("json", "--precision", "float"), "--precision is for --to c and --to onnx"),
+        (("json", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--name", "x"), "--name is for --to c"),
+        (("py", "--precision", "fixed"), "--precision fixed is for --to c"),
         (("json", "--name", "x"), "--name is for --to c"),
         (("onnx", "--name", "x"), "--name is for --to c"),
         (("onnx", "--precision", "fixed"), "--precision fixed is for --to c"),
@@ -146,6 +149,16 @@ def test_options_of_export_that_mean_nothing_are_refused(
     assert result.exit_code == 2
     assert said in unboxed(result.stderr)
     assert not output.exists()
+
+
+def test_types_beside_a_module_are_not_replaced_unasked(model: str, tmp_path: Path) -> None:
+    types = tmp_path / "m.d.ts"
+    types.write_text("mine")
+    command = ("export", model, "--to", "js", "-o", tmp_path / "m.js")
+    assert "exists; add --force" in sentence(run(*command))
+    assert types.read_text() == "mine" and not (tmp_path / "m.js").exists()
+    run(*command, "--force")
+    assert "predictProba" in types.read_text()
 
 
 def test_a_full_disk_is_named(here: Path, model: str) -> None:

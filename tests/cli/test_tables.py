@@ -94,7 +94,7 @@ def test_reports_can_have_other_rows_and_a_title(here: Path, model: str, tmp_pat
     assert "All &lt;i&gt;mine&lt;/i&gt;" in path.read_text()
 
 
-@pytest.mark.parametrize("to", ["c", "onnx", "json"])
+@pytest.mark.parametrize("to", ["c", "js", "py", "onnx", "json"])
 def test_models_are_exported_beside_their_file_by_default(
     here: Path, model: str, tmp_path: Path, to: str
 ) -> None:
@@ -102,7 +102,7 @@ def test_models_are_exported_beside_their_file_by_default(
         pytest.importorskip("onnx")
     copy = tmp_path / "copy.sdgm"
     copy.write_bytes((here / model).read_bytes())
-    done("export", copy, "--to", to, *(() if to == "json" else ("--precision", "float")))
+    done("export", copy, "--to", to, *(() if to in ("json", "js") else ("--precision", "float")))
     assert (tmp_path / f"copy.{'h' if to == 'c' else to}").stat().st_size > 500
 
 

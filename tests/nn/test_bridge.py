@@ -65,7 +65,7 @@ def test_a_pruned_layer_becomes_a_classifier_with_equal_probabilities(covariance
 def test_labels_in_any_order_belong_to_the_classes_of_the_layer() -> None:
     layer = random_layer(3, 3, [1, 3, 2], "full").eval()
     x = 3.0 + 2.0 * torch.randn(20, 3, dtype=torch.float64)
-    P = layer.log_proba(x).exp().detach().numpy()
+    P = layer.log_prob(x).exp().detach().numpy()
     covariance = np.diag(np.arange(1.0, 1 + to_classifier(layer).model_.state.n_weights))
     model = to_classifier(layer, ["y", "z", "x"], covariance=covariance)
     assert model.classes_.tolist() == ["x", "y", "z"]

@@ -1,4 +1,4 @@
-"""``sdgm export``: a model as C, ONNX or JSON."""
+"""``sdgm export``: a model as C, JavaScript, plain Python, ONNX or JSON."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Language(StrEnum):
     """Language or format of the file."""
 
     C = "c"
+    JAVASCRIPT = "js"
+    PYTHON = "py"
     ONNX = "onnx"
     JSON = "json"
 
@@ -41,13 +43,25 @@ class Precision(StrEnum):
     FLOAT_ONLY = "float_only"
 
 
-SUFFIXES = {Language.C: ".h", Language.ONNX: ".onnx", Language.JSON: ".json"}
+# what files end in, the usual first
+SUFFIXES = {
+    Language.C: (".h",),
+    Language.JAVASCRIPT: (".js", ".mjs"),
+    Language.PYTHON: (".py",),
+    Language.ONNX: (".onnx",),
+    Language.JSON: (".json",),
+}
 
 
 def export(
     model: ModelFile,
     to: Annotated[
-        Language, typer.Option("--to", help="A C99 header, an ONNX model, or a card in JSON.")
+        Language,
+        typer.Option(
+            "--to",
+            help="A C99 header, a module of JavaScript, a file of plain Python, an ONNX model, or "
+            "a card in JSON.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -70,13 +84,17 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a model for use without Python: C, ONNX, or JSON with every number."""
+    """Write a model for other programs: C, JavaScript, plain Python, ONNX, or JSON."""
     check_options(to, precision, name)
-    path = output or model.with_suffix(SUFFIXES[to])
+    path = output or model.with_suffix(SUFFIXES[to][0])
     with friendly_errors(writes=path), options_named():
-        check_output(path, (SUFFIXES[to],), model)
+        check_output(path, SUFFIXES[to], model)
         if not force:
             refuse_existing(path)
+            if to is Language.JAVASCRIPT:
+                from sdgm.export.javascript import path_of_types
+
+                refuse_existing(path_of_types(path))
         loaded = load_model(model)
         remark = ""
         if to is Language.C:
@@ -95,6 +113,14 @@ def export(
             from sdgm.export.onnx_model import to_onnx
 
             to_onnx(loaded, precision=str(precision or Precision.DOUBLE), path=path)
+        elif to is Language.JAVASCRIPT:
+            from sdgm.export.javascript import to_javascript
+
+            to_javascript(loaded, path=path)
+        elif to is Language.PYTHON:
+            from sdgm.export.python import to_python
+
+            to_python(loaded, precision=str(precision or Precision.DOUBLE), path=path)
         else:
             from sdgm.export.card import to_json
 
@@ -128,8 +154,10 @@ def check_options(to: Language, precision: Precision | None, name: str | None) -
     """Refuse options that do not apply to the language."""
     if name is not None and to is not Language.C:
         raise typer.BadParameter(f"--name is for --to c; leave it out for --to {to}.")
-    if precision is not None and to is Language.JSON:
-        raise typer.BadParameter("--precision is for --to c and --to onnx; JSON has all digits.")
+    if precision is not None and to in (Language.JSON, Language.JAVASCRIPT):
+        raise typer.BadParameter(
+            f"--precision is for --to c, py and onnx; --to {to} has all digits."
+        )
     if precision is Precision.FIXED and to is not Language.C:
         raise typer.BadParameter("--precision fixed is for --to c; try float.")
     if precision is Precision.FLOAT_ONLY and to is not Language.ONNX:
