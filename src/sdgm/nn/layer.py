@@ -207,7 +207,7 @@ class SDGM(Mixture, SparseModule):
         self._set_components(self.n_components, self.weight.device)
         bound = D**-0.5
         of_class = self.weight.new_empty(self.num_classes, D + 1).uniform_(-bound, bound)
-        linear, bias = of_class[self.component_class].split([D, 1], dim=1)
+        linear, bias = torch.split(of_class[self.component_class], [D, 1], dim=1)
         apart = torch.empty_like(linear).uniform_(-bound, bound)
         self.weight[:, :D] = linear + START_APART * apart
         std = self.weight.new_full((H,), bound / math.sqrt(3.0))  # of a uniform weight
