@@ -140,7 +140,10 @@ def installed_models() -> list[Model]:
         try:
             model.make(0)
         except ImportError as error:
-            print(f"  left out {model.name}: {error}; see the extra [bench]", file=sys.stderr)
+            print(
+                f"  left out {model.name}: {error}; install the dependency group bench",
+                file=sys.stderr,
+            )
         else:
             found.append(model)
     return found

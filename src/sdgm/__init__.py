@@ -6,6 +6,7 @@ from sdgm._lazy import attribute
 
 if TYPE_CHECKING:
     from sdgm.bounds.bound import PACBayesBound, pac_bayes_bound
+    from sdgm.ensemble.estimator import KernelEnsembleClassifier
     from sdgm.estimators.dual import KernelSDGMClassifier
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
@@ -28,6 +29,7 @@ _HOMES = {
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
     "InconsistentVersionWarning": "exceptions",
+    "KernelEnsembleClassifier": "ensemble.estimator",
     "KernelSDGMClassifier": "estimators.dual",
     "ModelFileError": "persistence",
     "NumericalTroubleWarning": "exceptions",
@@ -47,6 +49,7 @@ __all__ = [
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
     "InconsistentVersionWarning",
+    "KernelEnsembleClassifier",
     "KernelSDGMClassifier",
     "ModelFileError",
     "NumericalTroubleWarning",

@@ -1,0 +1,94 @@
+"""The distinct rows of a table with frequencies of the classes, and what is left out of them.
+
+A sample weight says how often a row is there. So to leave out one row means to take one of its
+copies away, of one class: equal rows are one row here, with a weight and with frequencies of the
+classes, and every class that a row has is one case to be predicted by the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.initialization import distinct_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """What is left out, one case at a time: a row as a member of one of its classes.
+
+    Attributes
+    ----------
+    row, label : (U,) integer arrays
+        Which row of the table, which class.
+    weight : (U,) array
+        How much the case counts: the weight of the row times the frequency of the class.
+    mass : (U,) array
+        Weight that is taken away to leave it out: of one copy, or all of a case that has less.
+    """
+
+    row: IntArray
+    label: IntArray
+    weight: FloatArray
+    mass: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Distinct rows with frequencies of the classes.
+
+    Attributes
+    ----------
+    X : (N, D) array
+        Distinct, sorted.
+    Y : (N, C) array
+        Frequencies of the classes in each row, summing to one.
+    s : (N,) array
+        Weights, positive.
+    cases : Cases
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    s: FloatArray
+    cases: Cases
+
+
+def labelled_rows(
+    X: FloatArray, weight: FloatArray, factors: FloatArray | float = 1.0
+) -> tuple[LabelledRows, IntArray]:
+    """Equal rows merged, and where each row went.
+
+    Parameters
+    ----------
+    X : (n, D) array
+    weight : (n, C) array
+        How often each row is there with each class; every row at least a little.
+    factors : (C,) array or float
+        Weight of one copy of each class, from ``class_weight``.
+    """
+    rows, _, inverse = distinct_rows(X, np.ones(len(X)))
+    total = np.zeros((len(rows), weight.shape[1]))
+    np.add.at(total, inverse, weight)
+    total *= factors
+    s = total.sum(axis=1)
+    row, label = np.nonzero(total)
+    of_case = total[row, label]
+    copy = np.broadcast_to(factors, total.shape[1:])[label]
+    cases = Cases(row, label, of_case, np.minimum(copy, of_case))
+    return LabelledRows(rows, total / s[:, None], s, cases), inverse
+
+
+def rows_at(rows: LabelledRows, index: IntArray) -> LabelledRows:
+    """Some of the rows, with their cases."""
+    position = np.full(len(rows.s), -1)
+    position[index] = np.arange(len(index))
+    cases = rows.cases
+    kept = position[cases.row] >= 0
+    some = Cases(position[cases.row[kept]], cases.label[kept], cases.weight[kept], cases.mass[kept])
+    return LabelledRows(rows.X[index], rows.Y[index], rows.s[index], some)
