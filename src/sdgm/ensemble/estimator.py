@@ -19,6 +19,7 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
+from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.scale.many_rows import LARGE_ROWS, table_of
 from sdgm.scale.memory import require_memory
 from sdgm.scale.sampling import (
@@ -33,7 +34,7 @@ from sdgm.scale.threads import in_threads
 REMEDIES = ["fewer rows", "fewer columns"]
 
 
-class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class KernelEnsembleClassifier(VersionedPickleMixin, ClassifierMixin, BaseEstimator):
     """Dense classifier in closed form: kernel ridge regressions and Gaussian classes, averaged.
 
     Every member is fitted to all rows at once and predicts each row exactly as if the row had been

@@ -176,6 +176,10 @@ def choose(
                 tried.append((judged(fit, parameters, own, X, s, reference), fit))
             except (FactorizationError, MemoryError) as error:
                 failures.append(error)  # simpler settings may do
+            except KeyboardInterrupt:  # before its first pass; there may be candidates before it
+                if not tried:
+                    raise
+                tried[-1] = interrupted(*tried[-1])
             if tried and is_interrupted(tried[-1][0]):
                 break
         if any(is_interrupted(each) or is_faithful(each) for each, _ in tried):
@@ -230,6 +234,13 @@ def judged(
     n_weights, stop = fit.model.n_weights, fit.training.stop_reason
     n_numbers = n_weights + fit.model.basis.n_stored_numbers
     return Candidate(parameters, plan.form.replicates, n_weights, n_numbers, divergence, stop)
+
+
+def interrupted(candidate: Candidate, fit: Fit) -> tuple[Candidate, Fit]:
+    """A candidate, and its fit, as the last that there was time for."""
+    stop = Stop.INTERRUPTED.value
+    training = replace(fit.training, stop_reason=stop, converged=False)
+    return replace(candidate, stop_reason=stop), replace(fit, training=training)
 
 
 def is_interrupted(candidate: Candidate) -> bool:

@@ -46,7 +46,8 @@ def averaged_log_prob(
     """
     K = scores.shape[-1]
     size = max(1, BLOCK // K**2)
-    blocks = zip(*(each.reshape(-1, K).split(size) for each in (scores, variances)), strict=True)
+    parts = (torch.split(each.reshape(-1, K), size) for each in (scores, variances))
+    blocks = zip(*parts, strict=True)
     log_P = torch.cat([_by_pairs(s, v) for s, v in blocks])
     largest = log_P.amax(dim=1, keepdim=True)
     P = torch.zeros_like(log_P[:, :1]).expand(-1, num_classes)
