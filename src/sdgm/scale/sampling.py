@@ -15,10 +15,12 @@ from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
 # rows that tell what the model looks like, where not all do
 SAMPLE_ROWS = 16_384
-# fewer, but not below this, with thousands of columns: multiplications for the curvature of a
-# component per class
-LEAST_SAMPLE_ROWS = 4_096
+# multiplications for the curvature of a component per class beyond which the sample has fewer rows:
+# with two classes from 1,750 columns on
 SAMPLE_WORK = 1e11
+# but not below this, with two classes from 3,500 columns on: columns must not outnumber rows by
+# much
+LEAST_SAMPLE_ROWS = 4_096
 # rows of a second sample, with which a first model becomes that of so many rows at less work
 MIDDLE_ROWS = 65_536
 # rows of a class that the sample has about, if there are as many

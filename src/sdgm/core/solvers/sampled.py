@@ -36,9 +36,10 @@ from sdgm.core.solvers.precision import DensePrecision
 ENOUGH_ROWS = 64
 # steps after which the sample is given up, for Newton steps with all rows; five to ten are usual
 SAMPLED_STEPS = 25
-# with this many coordinates Newton steps take too long: the sample is kept if at most this part of
-# the first gain is left, and the next pass goes on
+# with this many coordinates Newton steps with all rows take too long, and the sample is kept if it
+# has come closer
 MANY_COORDINATES = 256
+# part of the first gain that may then be left: the climb has not stalled, and the next pass goes on
 COMES_CLOSER = 0.5
 # part of the tolerated gain to end with, since the sample only estimates the gain
 CLOSER = 0.1
