@@ -13,7 +13,8 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
-# rows that tell what the model looks like, where not all do
+# rows that tell what the model looks like, where not all do. What they cost beside all rows is
+# measured by `python -m benchmarks scale sample`, in docs/results/scale.md
 SAMPLE_ROWS = 16_384
 # multiplications for the curvature of a component per class beyond which the sample has fewer rows:
 # with two classes from 1,750 columns on

@@ -20,7 +20,7 @@ N_NEIGHBORS = 7
 SMALLEST_TIE = 1e-6
 # eigenvectors that are kept, of the smallest eigenvalues
 MAX_EIGENVECTORS = 60
-# points up to which the Laplacian is a full matrix
+# points up to which the Laplacian is a full matrix, of 8 MB
 MAX_DENSE = 1_000
 # distances that are held at once: 32 MB
 HELD_DISTANCES = 1 << 22

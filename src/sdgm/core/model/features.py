@@ -21,7 +21,7 @@ from sdgm._typing import BoolArray, FloatArray, IntArray
 # builds
 ABSENT, SQUARED_NORM = -1, -2
 
-# numbers in a gathered block of columns: small enough to stay in the cache
+# numbers in a gathered block of columns, 512 KB: small enough to stay in the cache
 GATHERED_NUMBERS = 1 << 16
 
 
