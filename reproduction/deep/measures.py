@@ -37,7 +37,7 @@ def measured(model: Classifier, images: Images, test: Images, device: torch.devi
         "model_bytes": file_size(model),
     }
     averaging = copy.deepcopy(model.head)
-    if isinstance(averaging, SDGM):
+    if isinstance(averaging, SDGM) and averaging.log_sigma2 is not None:
         averaging.averages_noise = True
         record |= {f"averaged_{k}": value for k, value in quality(averaging, features).items()}
     pruned = copy.deepcopy(model.head)

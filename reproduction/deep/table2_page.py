@@ -25,6 +25,8 @@ COLUMNS: dict[str, tuple[str, float, int, bool]] = {
     "error %": ("error", 100.0, 2, True),
     "NLL": ("nll", 1.0, 4, True),
     "ECE %": ("ece", 100.0, 2, True),
+    "averaged NLL": ("averaged_nll", 1.0, 4, True),
+    "averaged ECE %": ("averaged_ece", 100.0, 2, True),
     "head weights": ("head_weights", 1.0, 0, False),
     "not zero": ("head_nonzero", 1.0, 0, False),
     "pruned": ("pruned_nonzero", 1.0, 0, False),
@@ -74,7 +76,7 @@ def row(data: str, head: str, cells: Sequence[Record]) -> Row:
     """The row of a head on a problem."""
     mean, standard_error = {}, {}
     for column, (field, factor, _, _) in COLUMNS.items():
-        if any(cell[field] is None for cell in cells):
+        if any(cell.get(field) is None for cell in cells):
             continue
         values = factor * np.array([cell[field] for cell in cells], dtype=np.float64)
         mean[column] = float(values.mean())
@@ -133,9 +135,9 @@ NOTES = """Error, NLL (mean negative log probability of the true class) and ECE 
 calibration error, 15 bins) of the test images after the last epoch: mean and standard error over
 seeds. Settings are fixed, not chosen by test images: SDGM's KL scale was compared, at one seed, on
 training images that were held back; the other heads' are from short trials there, not a full search
-(`--search`). Head weights: all of the last layer, constants
-included; not zero: those that evaluation uses; pruned: in two stages, weights by their noise, then
-components by their responsibility for training images.
+(`--search`). Averaged: over the noise that the head has learned, in closed form. Head weights: all
+of the last layer, constants included; not zero: those that evaluation uses; pruned: in two stages,
+weights by their noise, then components by their responsibility for training images.
 Compact: the file of the head with what was pruned really gone. Paper's numbers in parentheses;
 the paper gives one run and no NLL. Normalised mean: of the ratio to SDGM's error, over those of the
 paper's data sets that stand here and were trained in full, ours and the paper's alike; the paper's

@@ -80,6 +80,7 @@ def test_a_stronger_prior_means_less_doubt() -> None:
 
 def test_what_cannot_be_computed_is_refused() -> None:
     layer = SDGM(64, 10, sparse=False)
+    torch.nn.init.normal_(layer.weight)  # a new layer has no quadratic weights yet
     with pytest.raises(ValueError, match="prune the layer to 4000 weights or fewer"):
         laplace(layer, torch.zeros(5, 64), torch.zeros(5).long())
     with pytest.raises(ValueError, match="one feature vector and one class index per sample"):

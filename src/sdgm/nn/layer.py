@@ -128,7 +128,7 @@ class SDGM(Mixture, SparseModule):
         The features are of ``(x - center) * inverse_scale``.
     scales_itself : bool
         Whether the next batch in training sets ``inverse_scale``, as in a new layer: features whose
-        root mean square is more than one are scaled down to it, by one constant.
+        root mean square is more than one are scaled down to about one, by a power of two.
     component_class : buffer of shape (K,)
     averages_noise : bool, default=False
         Whether evaluation averages over the noise of the weights, in closed form: better
@@ -230,7 +230,8 @@ class SDGM(Mixture, SparseModule):
         """Scale inputs down by the size of these feature vectors, if it is more than one.
 
         The first batch in training does this by itself: large features, as from a trained backbone,
-        would make quadratic terms huge. It is one constant for all features, kept from then on.
+        would make quadratic terms huge. It is one constant for all features, kept from then on: the
+        nearest power of two, so that the shares of a batch on several processes agree on it.
 
         Parameters
         ----------
@@ -239,7 +240,8 @@ class SDGM(Mixture, SparseModule):
         self._check_width(x)
         if x.numel():
             size = at_least_single(x).square().mean().sqrt()
-            self.inverse_scale.copy_(torch.where(size.isfinite(), size, 1.0).clamp_min(1.0) ** -1)
+            exponent = torch.where(size.isfinite(), size, 1.0).clamp_min(1.0).log2().round()
+            self.inverse_scale.copy_(torch.exp2(-exponent))
             self.scales_itself = False
 
     def features(self, x: Tensor) -> Tensor:

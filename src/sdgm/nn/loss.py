@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -41,7 +42,7 @@ class ELBOLoss(nn.Module):
     nll, kl, kl_weight : tensors
         Cross-entropy, divergence and its factor in the last call, without gradients.
     step, seen : buffers
-        Steps and samples so far; part of the state_dict, to resume training.
+        Steps and samples so far, of all processes; part of the state_dict, to resume training.
 
     Examples
     --------
@@ -91,7 +92,8 @@ class ELBOLoss(nn.Module):
         kl = sum((layer.kl() for layer in sparse.values()), start=nll.new_zeros(()))
         if self.training and torch.is_grad_enabled():
             self.step += 1
-            self.seen += scores.shape[:-1].numel()
+            n_processes = dist.get_world_size() if _is_distributed() else 1
+            self.seen += n_processes * scores.shape[:-1].numel()
         kl_weight = (self.kl_scale / self.n_train * self._share()).to(nll)
         self.nll, self.kl, self.kl_weight = nll.detach(), kl.detach(), kl_weight
         return nll + kl_weight * kl
@@ -105,6 +107,10 @@ class ELBOLoss(nn.Module):
     def extra_repr(self) -> str:
         text = f"n_train={self.n_train}, kl_scale={self.kl_scale:g}"
         return text if self.warmup is None else f"{text}, warmup={self.warmup}"
+
+
+def _is_distributed() -> bool:
+    return dist.is_available() and dist.is_initialized()
 
 
 def cross_entropy(scores: Tensor, y: Tensor) -> Tensor:

@@ -54,6 +54,13 @@ def test_the_papers_last_column_follows_from_the_others_but_for_l1(head: str) ->
         assert mean == printed
 
 
+def test_averaged_probabilities_stand_beside_where_a_head_has_noise(tmp_path: Path) -> None:
+    averaged = {"averaged_nll": 0.0375, "averaged_ece": 0.003}
+    text = page_of([cell(**averaged), cell(head="softmax")], tmp_path)
+    assert "| averaged NLL | averaged ECE % |" in text
+    assert "| 0.0400 | 0.20 | 0.0375 | 0.30 |" in text and "| 0.0400 | 0.20 | | |" in text
+
+
 def test_every_published_number_has_a_problem_and_a_head_of_ours() -> None:
     assert {problem.published for problem in PROBLEMS.values()} - {None} == set(TABLE2)
     for row in TABLE2.values():
@@ -91,7 +98,7 @@ def test_a_problem_trained_with_less_is_named_so_and_stays_out_of_the_normalised
     text = page_of(cells, tmp_path)
     assert "| MNIST, D = 2 | CIFAR-10, reduced | normalised mean |" in text
     assert "| Softmax | 1.00 (3.19) | 90.00 (11.07) | 1.00 (1.76) |" in text
-    assert text.count("**Reduced**: 40 epochs with all images at hand are meant") == 1
+    assert text.count("**Reduced**: 16 epochs with all images at hand are meant") == 1
 
 
 def test_sdgm_is_held_against_softmax(tmp_path: Path) -> None:
@@ -133,7 +140,7 @@ def test_heads_without_components_have_none_on_the_page(tmp_path: Path) -> None:
 def test_the_page_says_what_it_is_of(tmp_path: Path) -> None:
     text = page_of([cell(), cell("cifar10")], tmp_path)
     assert "60,000 training images, 8 epochs, batches of 128" in text
-    assert "two fifths of the training images" in text
+    assert "a CNN of six convolutions" in text
     assert "**SDGM**: margin = 2 (MNIST, D = 2; CIFAR-10)" in text
     assert "not results" not in text
     quick, _ = write_page(tmp_path / "quick", [cell()], quick=True)
