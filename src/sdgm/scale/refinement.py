@@ -49,8 +49,9 @@ HEAVY_WORK = 5e10
 FEW_STEPS = 10
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
-# times that columns may come back which the first sample had removed, and which the second had; what
-# none would cost is measured by `python -m benchmarks scale sample`, in docs/results/scale.md
+# times that columns may come back which the first sample had removed, and which the second had;
+# what none would cost is measured by `python -m benchmarks scale sample`, in
+# docs/results/scale.md
 ADMISSIONS, LAST_ADMISSIONS = 2, 1
 
 
