@@ -230,6 +230,25 @@ def shape_of_learn(path: Path, tree: ast.Module) -> list[Row]:
     return rows
 
 
+def is_number(node: ast.expr) -> bool:
+    """A number, or what is made of nothing but numbers."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    made = ast.UnaryOp | ast.BinOp | ast.Tuple
+    return isinstance(node, made) and bool(parts) and all(map(is_number, parts))
+
+
+def constants(path: Path, tree: ast.Module) -> Iterator[bool]:
+    """Of each numeric constant of a module: whether a comment is beside it or right above."""
+    text = ["", *path.read_text().splitlines()]
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and is_number(node.value):
+            names = [part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)]
+            is_said = text[node.lineno - 1].startswith("#") or "#" in text[node.lineno]
+            yield from [is_said for name in names if name.isupper()]
+
+
 def lines_of(*folders: str) -> str:
     """Lines of all Python files in folders."""
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
@@ -252,6 +271,8 @@ def static() -> Iterator[Row]:
     yield f"own mixins ({', '.join(own)})", str(len(own))
     for path, tree in trees.items():
         yield from shape_of_learn(path, tree)
+    said = [each for path, tree in trees.items() for each in constants(path, tree)]
+    yield "numeric constants of modules; without a comment", f"{len(said)}; {said.count(False)}"
     yield "files in src/sdgm", str(len(trees))
     yield "lines of Python in src/sdgm", lines_of("src/sdgm")
     yield "lines of Python in benchmarks", lines_of("benchmarks")

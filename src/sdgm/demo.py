@@ -24,9 +24,8 @@ from sdgm.estimators.dual import KernelSDGMClassifier
 if TYPE_CHECKING:
     from sdgm.plotting import BoundaryDisplay
 
-COMPONENTS_PER_CLASS = 3
+COMPONENTS_PER_CLASS = 3  # the paper's, in Table 1
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-PICTURE_DPI = 150
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def run_demo(
     result = DemoResult(data, models, outcomes, bayes, path)
     if path is not None:
         display = draw_demo(result, preset)
-        display.figure_.savefig(path, dpi=PICTURE_DPI, bbox_inches="tight")
+        display.figure_.savefig(path, dpi=150, bbox_inches="tight")
     return result
 
 

@@ -30,7 +30,7 @@ EXPECTED = len(X)
 def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     make_small_on_dask(monkeypatch)
     monkeypatch.setattr(dask_rows, "bundled_groups", lambda *_: 2)  # eight bundles
-    monkeypatch.setattr(dask_totals, "PATIENCE", 0.2)
+    monkeypatch.setattr(dask_totals, "LOOK_EVERY", 0.2)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from sdgm.report.states import (
     state_model,
     survivors_in_order,
 )
-from sdgm.report.story import MAX_ROWS, film, film_iterations
+from sdgm.report.story import FILM_ROWS, film, film_iterations
 from sdgm.report.view import discriminant_view
 
 X_RIPLEY, Y_RIPLEY, _, _ = make_ripley(random_state=0).split()
@@ -146,10 +146,10 @@ def test_of_many_rows_some_are_kept_from_every_class_and_all_relevance_vectors()
     X, y = make_blobs([900, 80, 20], 3, random_state=0)
     model = KernelSDGMClassifier(1, record_states=True, random_state=0).fit(X, y)
     story = film(model, X, y)
-    assert len(story["rows/index"]) == MAX_ROWS
+    assert len(story["rows/index"]) == FILM_ROWS
     assert set(story["rows/y"]) == {0, 1, 2}
     assert set(model.relevance_) <= set(story["rows/index"].tolist())
-    assert len(np.unique(story["rows/index"])) == MAX_ROWS
+    assert len(np.unique(story["rows/index"])) == FILM_ROWS
 
 
 def test_many_inputs_have_a_view_and_the_weightiest_features():

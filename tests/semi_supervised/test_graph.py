@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from sdgm.semi_supervised import graph
-from sdgm.semi_supervised.graph import MAX_VECTORS, N_NEIGHBORS, graph_vectors, nearest
+from sdgm.semi_supervised.graph import MAX_EIGENVECTORS, N_NEIGHBORS, graph_vectors, nearest
 
 
 @given(st.integers(8, 40), st.integers(1, 5), st.integers(0, 1000))
@@ -26,7 +26,7 @@ def test_nearest_are_the_nearest(N: int, D: int, seed: int) -> None:
 def test_nearest_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     whole = nearest(X, 5)
-    monkeypatch.setattr(graph, "BLOCK_NUMBERS", 100)
+    monkeypatch.setattr(graph, "HELD_DISTANCES", 100)
     np.testing.assert_array_equal(nearest(X, 5)[0], whole[0])
 
 
@@ -43,7 +43,7 @@ def test_separate_clouds_have_a_function_that_is_constant_on_each() -> None:
     assert (np.diff(eigenvalues) >= -1e-12).all()
     for part in vectors[:60, :2], vectors[60:, :2]:
         assert np.ptp(part, axis=0).max() < 1e-6
-    assert vectors.shape == (120, MAX_VECTORS)
+    assert vectors.shape == (120, MAX_EIGENVECTORS)
 
 
 def test_large_and_small_graphs_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,8 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand rows are many, blocks have 64 of them, and chunks of files 256."""
     make_rows_small(monkeypatch)
     monkeypatch.setattr(files, "CHUNK_ROWS", 256)
-    monkeypatch.setattr(files, "FEW_ROWS", 32)
-    monkeypatch.setattr(files, "KEPT_NUMBERS", 2 * 256 * 2)
+    monkeypatch.setattr(files, "READ_ALONE", 32)
+    monkeypatch.setattr(files, "PINNED_NUMBERS", 2 * 256 * 2)
 
 
 @pytest.fixture

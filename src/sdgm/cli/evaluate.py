@@ -21,6 +21,7 @@ from sdgm.tables.errors import short_rows_sentence
 from sdgm.tables.paths import check_exists
 from sdgm.text import counted, shown
 
+# of the rows that the evaluation keeps: the answer stays on one screen
 SHOWN_ROWS = 5
 
 

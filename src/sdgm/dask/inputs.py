@@ -9,10 +9,8 @@ import dask.array as da
 import numpy as np
 
 from sdgm._typing import FloatArray
+from sdgm.dask.totals import GROUP_ROWS
 from sdgm.estimators.parameters import check_labels
-
-# rows of a chunk of what is given in memory
-CHUNK_ROWS = 1 << 16
 
 
 def names_of(collection: Any) -> list[str] | None:
@@ -38,7 +36,7 @@ def as_array(collection: Any, *, exact: bool = True) -> Any:
             return collection.to_dask_array(lengths=True if exact else None)
     if not isinstance(collection, da.Array):
         return da.from_array(
-            np.asarray(collection), chunks=(CHUNK_ROWS, *[-1] * (np.ndim(collection) - 1))
+            np.asarray(collection), chunks=(GROUP_ROWS, *[-1] * (np.ndim(collection) - 1))
         )
     if exact and np.isnan(sum(map(sum, collection.chunks))):
         collection = collection.copy()  # the user's own stays as it is

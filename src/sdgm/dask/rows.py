@@ -23,9 +23,10 @@ from sdgm.dask.totals import (
     total_where_kept,
 )
 
-# neighbouring groups that are kept as one, to be summed by one task: powers of two as well, as long
-# as they are not more bytes than this and every thread of the workers has so many bundles
+# bytes up to which neighbouring groups are kept as one, to be summed by one task: powers of two as
+# well. Tasks are fewer, and a worker still has room for some
 LARGEST_BUNDLE = 1 << 26
+# bundles that every thread of the workers has at least: one that is done early takes another
 ENOUGH_BUNDLES = 2
 
 

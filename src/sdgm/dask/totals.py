@@ -22,11 +22,13 @@ from sdgm.scale.threads import one_blas_thread
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 # bytes of an array that is got from the system by itself, and that are kept when freed
 LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
+# the rows of a group, and of a chunk of what is given in memory
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 # totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
 ADDED = 4
-# seconds after which it is looked whether all sums are being made
-PATIENCE = 1.0
+# seconds after which it is looked whether all sums are being made: short against a fit on a
+# cluster, long against asking the scheduler
+LOOK_EVERY = 1.0
 
 
 def total_where_kept(
@@ -116,7 +118,7 @@ def patient_result(client: Any, future: Any, of_bundle: Sequence[Any]) -> Any:
     """What a future comes to, as long as all sums of bundles are made or at work."""
     while True:
         try:
-            return future.result(timeout=PATIENCE)
+            return future.result(timeout=LOOK_EVERY)
         except TimeoutError:
             waiting = {each.key for each in of_bundle if not each.done()}
             at_work = {key for keys in client.processing().values() for key in keys}

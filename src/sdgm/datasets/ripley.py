@@ -15,9 +15,9 @@ from sdgm._typing import FloatArray
 from sdgm.datasets.dataset import Dataset, with_one_split
 from sdgm.datasets.files import DamagedDataError, MissingDataError, data_folder, read_verified
 
-# Two Gaussians per class, all with covariance 0.03 I and equal shares.
+# Two Gaussians per class with equal shares, as Ripley gives them.
 MEANS = np.array([[(-0.7, 0.3), (0.3, 0.3)], [(-0.3, 0.7), (0.4, 0.7)]])  # (class, component, 2)
-VARIANCE = 0.03
+VARIANCE = 0.03  # of both inputs, in all of them
 
 PACKED = "ripley/ripley_synth.npz"
 PACKED_SHA256 = "e1c8c778e3437e9c5fcac6cde7b527e19c312e472ca15f146dc200fe69085204"

@@ -12,11 +12,11 @@ from sdgm.datasets.dataset import Dataset, with_one_split
 # Appendix B gives the numbers of Gaussians and of rows. Deviation and centres are those of the
 # authors' generator.
 CHECKERBOARD_SIGMA = 0.125
-CHECKERBOARD_GRID = np.array([-0.75, -0.25, 0.25, 0.75])
+CHECKERBOARD_GRID = np.array([-0.75, -0.25, 0.25, 0.75])  # along either input
 
 # Triangles of height 6 over the inputs 1 to 21, with their tips at 11, 15 and 7
 WAVES = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)  # (3, 21)
-WAVES_OF_CLASS = np.array([(0, 1), (0, 2), (1, 2)])
+WAVES_OF_CLASS = np.array([(0, 1), (0, 2), (1, 2)])  # the two that each class mixes
 # the class that the IDA benchmark sets against the other two
 WAVEFORM_POSITIVE = 1
 

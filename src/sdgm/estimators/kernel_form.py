@@ -28,13 +28,18 @@ PRECOMPUTED = "precomputed"
 # settings that are compared before the first of them can be chosen
 FIRST_ROUND = 3
 # components times columns up to which all rows can become relevance vectors when a reference is
-# learned, and how many can at least
+# learned: Newton's matrix of so many coordinates has 128 MB
 MAX_SPREAD = 4_000
+# rows that can at least: with more than forty components the quotient is smaller, in the end fewer
+# rows than components
 MIN_CANDIDATES = 100
 # candidates beyond which only those that lie apart can, unless the kernel has few explicit
-# features: as many, or until the others' kernel values are known to this share of the largest
+# features: half as many rows as a sample has, so that small tables keep all of theirs
 MANY_CANDIDATES = 8_192
+# so many that lie apart, a design of which 16,384 rows take 32 MB
 MAX_VECTORS = 256
+# or until the others' kernel values are known to this share of the largest: their columns are then
+# nearly combinations of those of the vectors
 SPREAD_TOLERANCE = 1e-2
 
 

@@ -15,9 +15,10 @@ from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
 from sdgm.core.model.fitted_model import Scaler
 
-# inputs, and features or kernel values, whose squares can still be summed
-LARGEST_INPUT = 1e70
+# features or kernel values whose squares can still be summed, over 10^28 rows
 LARGEST_VALUE = 1e140
+# inputs whose squares are such features
+LARGEST_INPUT = 1e70
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 
 # Newton's method for the shared form ends at this decrement, far below what is seen in a picture
 DECREMENT = 1e-12
+# steps after which it is given up: it ends quadratically where there is a form to be found
 MAX_NEWTON = 200
 
 

@@ -22,10 +22,10 @@ from sdgm.tables.inputs import Number
 
 # of a number beside its sign: one less than 32 bits have, so that the sum of two fits
 BITS = 30
-# behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float,
-# and scores up to 2^36 leave 64-bit differences room
+# behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float
 SCORE_BITS = 24
-LARGEST_SCORE = 2.0**36
+# times 2^SCORE_BITS it is 2^60: the difference of two such scores fits into 64 bits
+LARGEST_FIXED_SCORE = 2.0**36
 # of the inverse of a sum of exponentials: its product with a sum of BITS bits fits into 64
 INVERSE_BITS = 61
 # 2^-t in units of 2^-BITS is zero from here on
@@ -40,9 +40,9 @@ FLAG_BITS = 28
 # of the polynomial for 2^-f, f from 0 to 1, as whole numbers compute it; measured, and doubled
 EXP_ERROR = 2.0**-27
 # a larger bound says nothing about probabilities that matter
-LARGEST_ERROR = 0.05
+LARGEST_BOUND = 0.05
 # the sum of this many exponentials of BITS bits, times 2^SCORE_BITS, fits into 64 bits
-MAX_COMPONENTS = 256
+MAX_EXPONENTIALS = 256
 # for products of errors, which the bound leaves out
 HIGHER_ORDER = 1.001
 
@@ -107,11 +107,11 @@ def fixed_point(plan: Plan) -> Fixed:
     _require(plan, weight_bits + bits >= SCORE_BITS, "its weights are too large")
     weights, used = np.abs(coef), coef != 0.0
     largest = (np.abs(plan.offset) + weights @ columns).max()
-    _require(plan, largest < LARGEST_SCORE, "its scores are large")
+    _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
     e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
     error = _error_of_probabilities(float(e_scores.max()), len(plan.offset))
-    _require(plan, error <= LARGEST_ERROR, f"probabilities could be off by {error:.2g}")
+    _require(plan, error <= LARGEST_BOUND, f"probabilities could be off by {error:.2g}")
     return Fixed(
         range=r,
         z_bits=z_bits,
@@ -131,7 +131,7 @@ def fixed_point(plan: Plan) -> Fixed:
 
 
 def _require(plan: Plan, holds: bool | np.bool_, reason: str) -> None:
-    if not holds or len(plan.offset) > MAX_COMPONENTS:
+    if not holds or len(plan.offset) > MAX_EXPONENTIALS:
         raise ValueError(
             f"the model does not fit into fixed point: {reason}; use precision='float'."
         )

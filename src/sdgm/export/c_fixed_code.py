@@ -22,7 +22,7 @@ from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
 from sdgm.tables.inputs import Category
 
-LARGEST_INT32 = 2**31 - 1
+LARGEST_INT32 = 2**31 - 1  # INT32_MAX of C
 # 2^-f for f from 0 to 1: interpolated at Chebyshev nodes, in units of 2^-30
 POWERS_OF_TWO = (1073741823, -744260973, 257938912, -59582935, 10286296, -1369601, 117391)
 # turns exponents of e into exponents of 2, in units of 2^-BITS

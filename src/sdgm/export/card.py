@@ -18,6 +18,7 @@ from sdgm.export.model import ExportModel, classifier_and_inputs, exportable
 from sdgm.json_values import json_value
 from sdgm.tables.inputs import Category, Input
 
+# raised when programs that read cards would read a new one wrongly
 CARD_FORMAT = 1
 FORMULA = (
     "Inputs become features: a number x is itself, or its fill where it is missing, and a feature "

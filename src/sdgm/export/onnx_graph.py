@@ -19,6 +19,7 @@ from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.model import ExportModel
 
+# from here on all operators that are used are the same
 OLDEST_OPSET = 13
 # the largest number that should occur in single precision, which ends at 3.4e38
 LARGEST_FLOAT = 1e37

@@ -24,8 +24,9 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-# understood by every runtime since 2022; strings can be compared from opset 19 on
+# understood by every runtime since 2022
 OPSET = 17
+# strings can be compared from here on
 OPSET_OF_STRINGS = 19
 # name of the dimension that is open
 ROWS = "N"

@@ -20,7 +20,7 @@ from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.novelty.model import NoveltyModel, log_volume
 
 # standardised inputs further out than this are moved in: their squares would overflow
-FAR_AWAY = 1e100
+FURTHEST = 1e100
 
 
 class FamiliarityDetector(VersionedPickleMixin, OutlierMixin, BaseEstimator):
@@ -101,7 +101,7 @@ class FamiliarityDetector(VersionedPickleMixin, OutlierMixin, BaseEstimator):
             code = np.unique(y, return_inverse=True)[1]
         rng = check_random_state(self.random_state)
         center, inverse_scale = center_and_inverse_scale(X, np.ones(len(X)))
-        scaler = Scaler(center, inverse_scale, FAR_AWAY)
+        scaler = Scaler(center, inverse_scale, FURTHEST)
         held_out = held_out_density(
             scaler.standardized(X),
             code,

@@ -32,8 +32,8 @@ HISTORY = {
     if field.name != "state"
 }
 # components times columns, in which weights are spread out for prediction, unless that many are
-# not zero
-MAX_SPREAD = 4_000_000
+# not zero: 32 MB, so that a small file cannot ask for much memory
+MAX_TABLE = 4_000_000
 
 
 def kind_of(model: Any) -> Kind:
@@ -150,7 +150,7 @@ def checked_state(state: State, n_columns: int, n_classes: int) -> State:
     if not in_order or len(np.unique(component_class)) != n_classes:
         raise InvalidModelFile("is invalid: its components are not in the order of its classes")
     spread = state.n_components * (n_columns + 1)
-    if spread > max(MAX_SPREAD, 8 * state.n_weights):
+    if spread > max(MAX_TABLE, 8 * state.n_weights):
         raise InvalidModelFile(
             f"has {state.n_weights} weights in a table of {spread}, which is too many"
         )

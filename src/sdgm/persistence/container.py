@@ -26,8 +26,9 @@ FORMAT = 1
 CHECKSUM = "sha256"
 # bytes in front of the header that say how long it is
 PREFIX = 8
-MAX_HEADER = 8 << 20
-MAX_FILE = 1 << 30
+# bytes of the header and of the file: models are far smaller, and a hostile file takes no more
+# memory than this; docs/files.md has both
+MAX_HEADER, MAX_FILE = 8 << 20, 1 << 30
 # arrays in one file; a header could name a hundred thousand that are empty
 MAX_ARRAYS = 1000
 # values in one document: each takes up to about 70 bytes, against 3 in the text

@@ -24,9 +24,9 @@ SIGMAS = ((1.0, 2.0, 0.20), (2.0, 1.2, 0.10))
 # components that are nowhere more probable than this are not drawn: they win nowhere
 SMALLEST_POSTERIOR = 0.01
 # around components that are not Gaussian: grey, since no class owns such a line
-LINE_COLOR = "0.25"
-LINE_DASHES = (0, (1.2, 1.2))
-LINE_WIDTH = 1.6
+WINNING_COLOR = "0.25"
+WINNING_DASHES = (0, (1.2, 1.2))  # dotted: the ellipses have solid lines
+WINNING_WIDTH = 1.6  # between those of the two ellipses, in `SIGMAS`
 # of markers, smaller than elsewhere so that the ellipses can be seen
 ROW_SIZE = 14.0
 
@@ -181,7 +181,11 @@ class ComponentsDisplay(PlaneDisplay):
         """Lines around the regions of components that are not Gaussian, with a label inside."""
         self.winning_lines_: list[Any] = []
         winner = self.P_cm.argmax(axis=-1)
-        look: dict[str, Any] = {"color": LINE_COLOR, "width": LINE_WIDTH, "style": LINE_DASHES}
+        look: dict[str, Any] = {
+            "color": WINNING_COLOR,
+            "width": WINNING_WIDTH,
+            "style": WINNING_DASHES,
+        }
         for i, j in combinations(np.unique(winner), 2):
             if not (self.gaussian[i] and self.gaussian[j]):
                 for lead in leads(self.P_cm[..., [i, j]], (winner == i) | (winner == j)):
@@ -209,6 +213,6 @@ class ComponentsDisplay(PlaneDisplay):
         if self.winning_lines_:
             name = f"where components win that are not Gaussians ({form})"
             handles.append(
-                Line2D([], [], color=LINE_COLOR, ls=LINE_DASHES, lw=LINE_WIDTH, label=name)
+                Line2D([], [], color=WINNING_COLOR, ls=WINNING_DASHES, lw=WINNING_WIDTH, label=name)
             )
         return handles

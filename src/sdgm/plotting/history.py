@@ -13,9 +13,8 @@ from sdgm.plotting.style import CLASS_COLORS, two_panels
 
 # matplotlib's own width and height in inches
 HISTORY_SIZE = (6.4, 4.8)
-# upper panel to lower panel
-HEIGHTS = (1.0, 1.0)
-LINE_WIDTH = 1.8
+# points; matplotlib's own 1.5 is thin for colours that must be told apart
+CURVE_WIDTH = 1.8
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,7 +85,7 @@ class HistoryDisplay:
 
     def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
         """Draw, with parameters as in `from_estimator`; returns self."""
-        self.axes_ = two_panels(ax, HEIGHTS, HISTORY_SIZE)
+        self.axes_ = two_panels(ax, (1.0, 1.0), HISTORY_SIZE)
         self.figure_ = self.axes_[0].figure
         self._draw_sparsity(self.axes_[0])
         self._draw_objectives(self.axes_[1])
@@ -102,7 +101,7 @@ class HistoryDisplay:
             ("weights", self.n_weights, "black", "-"),
             ("components", self.n_components, CLASS_COLORS[1], "--"),
         ]:
-            look = {"color": color, "ls": style, "lw": LINE_WIDTH, "where": "post"}
+            look = {"color": color, "ls": style, "lw": CURVE_WIDTH, "where": "post"}
             label = f"{name} ({values[0]} \N{RIGHTWARDS ARROW} {values[-1]})"
             (self.sparsity_lines_[name],) = ax.step(self.iteration, values, label=label, **look)
         empty = min(self.n_weights.min(), self.n_components.min()) < 1
@@ -118,7 +117,7 @@ class HistoryDisplay:
             ("log posterior", self.log_posterior, CLASS_COLORS[2], (0, (5, 1.5))),
             ("log evidence", self.log_evidence, "black", (0, (1.5, 1.2))),
         ]:
-            look = {"color": color, "ls": style, "lw": LINE_WIDTH}
+            look = {"color": color, "ls": style, "lw": CURVE_WIDTH}
             (self.objective_lines_[name],) = ax.plot(self.iteration, values, label=name, **look)
         ax.set(ylabel="nats")
         self.legend_ = ax.legend(frameon=False)

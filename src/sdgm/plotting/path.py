@@ -14,15 +14,14 @@ from sdgm.plotting.style import CLASS_COLORS, FRAME_COLOR, two_panels
 
 # width and height in inches
 PATH_SIZE = (6.0, 4.8)
-# error panel to log loss panel
-HEIGHTS = (1.0, 1.0)
 # ticks are these times powers of ten
 ROUND = (1, 2, 5)
 # more labels run into each other at this width
 MOST_TICKS = 8
-# a path of more models than LONG has markers only up to MARKED weights, where they do not overlap
+# models beyond which a path has markers only up to MARKED weights: in six inches more overlap
+MANY_MODELS = 40
+# the axis is logarithmic, so that models with few weights lie apart
 MARKED = 20
-LONG = 40
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,7 +122,7 @@ class WeightsPathDisplay:
 
     def plot(self, *, ax: Any = None, xscale: str = "log") -> Self:
         """Draw, with parameters as in `from_path`; returns self."""
-        self.axes_ = two_panels(ax, HEIGHTS, PATH_SIZE)
+        self.axes_ = two_panels(ax, (1.0, 1.0), PATH_SIZE)
         upper, lower = self.axes_
         self.figure_ = upper.figure
         self.error_lines_: dict[str, Any] = {}
@@ -174,7 +173,7 @@ class WeightsPathDisplay:
 
 def marked(n_weights: IntArray) -> list[int]:
     """Indices of the models that get a marker: all of a few, and the small ones of many."""
-    few = len(n_weights) <= LONG
+    few = len(n_weights) <= MANY_MODELS
     return [i for i, n in enumerate(n_weights.tolist()) if few or n <= MARKED]
 
 

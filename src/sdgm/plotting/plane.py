@@ -24,7 +24,6 @@ from sdgm.plotting.style import (
 # both axes have one scale unless one range is more than this many times the other: the picture
 # would be a narrow strip
 MAX_EQUAL_RATIO = 4.0
-POINTS_PER_INCH = 72.0
 
 
 class Plane(NamedTuple):
@@ -166,7 +165,7 @@ class PlaneDisplay:
 
     def _draw_legend(self, handles: Sequence[Any], n_columns: int = 3) -> None:
         """A legend below the axes, so that it covers no rows."""
-        inches = LEGEND_DISTANCE / POINTS_PER_INCH
+        inches = LEGEND_DISTANCE / 72.0  # from points
         down = ScaledTranslation(0.0, -inches, self.ax_.figure.dpi_scale_trans)
         self.legend_ = self.ax_.legend(
             handles=list(handles),

@@ -17,11 +17,12 @@ from sdgm.plotting.style import class_color, given_or_new, quiet_frame
 REJECTION_SIZE = (5.2, 4.2)
 # by curve, so that curves can be distinguished without colour
 CURVE_DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1)), (0, (9, 2)))
-PERFECT_DASHES = (0, (1, 1.6))
+PERFECT_DASHES = (0, (1, 1.6))  # dotted, unlike all of these
 # enough for a curve of this size to look smooth
 PERFECT_POINTS = 200
-# the y axis ends above the largest error by this factor, and shows something where there is none
+# the y axis ends above the largest error by this factor, so that no curve touches the frame
 SPACE_ABOVE = 1.08
+# and here where there is no error: an axis needs a length
 LEAST_TOP = 1e-3
 
 

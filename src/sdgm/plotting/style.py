@@ -13,6 +13,7 @@ CLASS_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 CLASS_MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 # share of the class colour where the class is certain, the rest is white: markers stand out
 SHADE = 0.36
+# boundaries between classes
 DASHES = (0, (4, 2))
 # boundaries between components, by class, so that classes can be distinguished without colour
 COMPONENT_DASHES = ((0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (6, 2, 1, 1, 1, 2)), (0, (9, 2)))

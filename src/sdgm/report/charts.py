@@ -13,6 +13,7 @@ from sdgm._typing import FloatArray
 from sdgm.report.formats import number
 from sdgm.report.templates import environment, short
 
+# pixels around a chart: room for the labels of ticks on the left, and of ticks and axis below
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 34
 Ticks = Sequence[tuple[float, str]]
 

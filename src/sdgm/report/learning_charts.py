@@ -12,7 +12,8 @@ from sdgm.report.templates import color
 from sdgm.text import shown
 
 # iterations above which their axis is logarithmic: most happens early
-LONG = 120
+MANY_ITERATIONS = 120
+# between the bands of two classes, of height one: seen as a gap, and little of the picture
 GAP = 0.14
 
 
@@ -21,7 +22,7 @@ def iteration_scale(content: Content) -> Scale:
     n = len(content.history["iteration"])
     if "iteration" in content.story:
         n = max(n, int(content.story["iteration"][-1]))
-    return Scale(1.0, float(n), log=True) if n > LONG else Scale(1.0, float(n))
+    return Scale(1.0, float(n), log=True) if n > MANY_ITERATIONS else Scale(1.0, float(n))
 
 
 def history_charts(content: Content) -> list[Chart]:

@@ -8,7 +8,8 @@ from sdgm.report.content import Content
 from sdgm.report.formats import number
 from sdgm.text import shown
 
-MAX_COLUMNS = 200
+# of the user's table; a folded list of thousands would be most of the page
+DESCRIBED_COLUMNS = 200
 
 
 def provenance_view(content: Content) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def provenance_view(content: Content) -> dict[str, Any]:
             (assignments(each.parameters), f"{each.n_weights:,}", number(each.divergence))
             for each in (candidates if len(candidates) > 1 else [])
         ],
-        "columns": [column_row(each) for each in (source.get("columns") or [])[:MAX_COLUMNS]],
+        "columns": [column_row(each) for each in (source.get("columns") or [])[:DESCRIBED_COLUMNS]],
     }
 
 

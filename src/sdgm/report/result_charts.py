@@ -18,9 +18,11 @@ from sdgm.text import counted, shown
 NO_AND_YES = ((0.0, "no"), (1.0, "yes"))
 # how far rows are moved that would lie on each other, and steps that fall evenly
 SPREAD, GOLDEN = 0.5, 0.6180339887
-# squares in the picture of all weights; of more, a square stands for several
+# squares in the picture of all weights, 30 lines of COLUMNS; of more, a square stands for several
 MAX_SQUARES = 2400
+# 640 pixels with this step: the text has 46rem, 736 pixels
 COLUMNS = 80
+# pixels from a square to the next, and of its side: two are left between them
 STEP, SIZE = 8, 6
 # letters along an axis
 LONGEST_LABEL = 28

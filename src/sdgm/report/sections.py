@@ -18,14 +18,19 @@ from sdgm.text import shown
 
 View = dict[str, Any]
 
+# classes up to which the confusion matrix is small enough to be read
 MAX_CONFUSION = 16
+# values of a row that do beside its label, prediction and probabilities
 MAX_ROW_COLUMNS = 6
 # values of a row up to which two tables stand side by side
 MAX_BESIDE = 3
+# of cells of the confusion matrix that are not zero, shade1 to shade9 in assets/style.css
 SHADES = 9
 # letters of a class name that head a column
 LONGEST_HEAD = 18
-MAX_VECTORS = 60
+# relevance vectors in the table, two screens of it
+SHOWN_VECTORS = 60
+# their values that fit beside the weights
 MAX_VECTOR_COLUMNS = 8
 
 
@@ -145,7 +150,7 @@ def deciding_view(content: Content) -> View | None:
                 *(value_text(v, isinstance(v, float)) for v in map(each.values.get, kept)),
                 *(number(weight) if weight else "·" for weight in each.weights),
             ]
-            for each in vectors[:MAX_VECTORS]
+            for each in vectors[:SHOWN_VECTORS]
         ],
     }
 

@@ -19,13 +19,20 @@ from sdgm.report.arrays import Story
 from sdgm.report.states import candidate_basis, component_identities, state_model
 from sdgm.report.view import discriminant_view
 
+# All that is kept is less than a megabyte together.
+# frames of the film: it interpolates between them
 MAX_FRAMES = 40
-MAX_ROWS = 400
+# markers; more would cover each other and the picture behind them
+FILM_ROWS = 400
+# weights whose lives are drawn: more lines than pixels cannot be told apart
 MAX_LINES = 300
+# inputs to choose the axes from: six pairs
 MAX_KEPT_FEATURES = 4
-# numbers in all grids together, and points along an axis
+# bytes in all grids together, the largest part of the megabyte
 GRID_NUMBERS = 400_000
+# points along an axis of a grid: 40 frames of two classes have 164,000 bytes
 GRID = 64
+# part of the rows' range by which the plane is wider, so that no marker is cut
 MARGIN = 0.08
 # probabilities are kept to this power: then they change slowly enough to be interpolated
 TEMPER = 1.0 / 3.0
@@ -118,14 +125,14 @@ def film_iterations(n_iter: int, n_frames: int = MAX_FRAMES) -> IntArray:
 
 
 def kept_rows(rows: IntArray, codes: IntArray, relevant: IntArray) -> IntArray:
-    """At most `MAX_ROWS` rows, evenly from every class, relevance vectors among them."""
-    if len(rows) <= MAX_ROWS:
+    """At most `FILM_ROWS` rows, evenly from every class, relevance vectors among them."""
+    if len(rows) <= FILM_ROWS:
         return rows
     order = np.argsort(codes, kind="stable")
-    evenly = order[np.linspace(0, len(order) - 1, MAX_ROWS).round().astype(np.intp)]
-    wanted = np.intersect1d(rows, relevant)[: MAX_ROWS // 4]
+    evenly = order[np.linspace(0, len(order) - 1, FILM_ROWS).round().astype(np.intp)]
+    wanted = np.intersect1d(rows, relevant)[: FILM_ROWS // 4]
     others = np.setdiff1d(rows[evenly], wanted)
-    drop = max(len(others) + len(wanted) - MAX_ROWS, 0)
+    drop = max(len(others) + len(wanted) - FILM_ROWS, 0)
     left_out = np.linspace(0, len(others) - 1, drop).round().astype(np.intp)
     return np.union1d(wanted, np.delete(others, left_out))
 

@@ -11,7 +11,7 @@ from typing import Any
 from sdgm.report.formats import fixed, number, percent, plus_minus
 from sdgm.text import counted, listed, shown
 
-N_COLORS = 7
+N_COLORS = 7  # .c0 to .c6 in assets/style.css
 # outlines in a square of side 2 around zero: circle, triangle, square, diamond, and so on
 MARKERS = (
     "M-.9 0a.9.9 0 1 0 1.8 0a.9.9 0 1 0-1.8 0Z",

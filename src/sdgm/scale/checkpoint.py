@@ -37,7 +37,8 @@ from sdgm.core.solvers.precision import FactorizationError
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0
-FORMAT = 3
+# raised with every change of what is written: a file of another format is not read
+CHECKPOINT_FORMAT = 3
 ARRAYS = tuple(each.name for each in fields(State))
 OF_COMPONENTS = {"pi", "component_class"}
 NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
@@ -135,7 +136,7 @@ class Checkpoint:
             states = packed_states(result.records)
             arrays |= {f"{i}/states/{name}": array for name, array in states.items()}
         about = {
-            "format": FORMAT,
+            "format": CHECKPOINT_FORMAT,
             "fingerprint": self.fingerprint,
             "seeds": self.seeds,
             "finished": {stage: result.stop.value for stage, result in self.finished.items()},
@@ -178,7 +179,7 @@ class Checkpoint:
                 raise NotACheckpoint
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 about = json.loads(file["about"].tobytes())
-                if about["format"] != FORMAT:
+                if about["format"] != CHECKPOINT_FORMAT:
                     raise ValueError(f"format {about['format']}")
                 if about["fingerprint"] != fingerprint:
                     raise OtherFit

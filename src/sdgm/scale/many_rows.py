@@ -44,9 +44,9 @@ from sdgm.scale.sampling import (
 )
 from sdgm.scale.threads import in_threads
 
-# rows up to which all of them tell what the model looks like
+# rows up to which all of them tell what the model looks like: twice a sample, which would save less
 LARGE_ROWS = 32_768
-# of so many rows of the second sample one leads to the mode in between
+# of so many rows of the second sample one leads to the mode in between: as many as a sample has
 PART = 4
 
 

@@ -34,19 +34,24 @@ from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory import keeps_covariance
 
-# multiplications of all passes of the outer loop together, and passes, least and most: with
-# millions of rows the weights hardly depend on the precisions
+# multiplications of all passes of the outer loop together, some seconds: with millions of rows the
+# weights hardly depend on the precisions
 PASSED_WORK = 4.5e10
+# passes whatever their work: a second sees what the first has changed; thirty are few beside the
+# 500 of a fit, whose sample has settled most
 LEAST_PASSES, MOST_PASSES = 2, 30
 # passes where more rows follow, and Newton's steps in each
 MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
-# multiplications of one pass from which on few are made; steps to the mode then, and where more
-# rows follow
+# multiplications of one pass from which on the steps to the mode are few: about as many as
+# PASSED_WORK allows all passes together
 HEAVY_WORK = 5e10
+# so many then, and where more rows follow: as many as usually lead there
 FEW_STEPS = 10
 # columns that may come back at a time, or as many as there are weights
 FEW_COLUMNS = 200
-# times that columns may come back which the first sample had removed, and which the second had
+# times that columns may come back which the first sample had removed, and which the second had;
+# what none would cost is measured by `python -m benchmarks scale sample`, in
+# docs/results/scale.md
 ADMISSIONS, LAST_ADMISSIONS = 2, 1
 
 

@@ -13,12 +13,15 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
-# rows that tell what the model looks like, where not all do
+# rows that tell what the model looks like, where not all do. What they cost beside all rows is
+# measured by `python -m benchmarks scale sample`, in docs/results/scale.md
 SAMPLE_ROWS = 16_384
-# fewer, but not below this, with thousands of columns: multiplications for the curvature of a
-# component per class
-LEAST_SAMPLE_ROWS = 4_096
+# multiplications for the curvature of a component per class beyond which the sample has fewer rows:
+# with two classes from 1,750 columns on
 SAMPLE_WORK = 1e11
+# but not below this, with two classes from 3,500 columns on: columns must not outnumber rows by
+# much
+LEAST_SAMPLE_ROWS = 4_096
 # rows of a second sample, with which a first model becomes that of so many rows at less work
 MIDDLE_ROWS = 65_536
 # rows of a class that the sample has about, if there are as many

@@ -41,7 +41,7 @@ from sdgm.scale.threads import blas_threads
 from sdgm.semi_supervised.graph import MAX_DENSE
 from sdgm.semi_supervised.partly_labelled import PartlyLabelledReference, fit_partly_labelled
 
-UNLABELLED = -1
+UNLABELLED = -1  # as in scikit-learn's semi_supervised
 
 
 @dataclass(frozen=True)

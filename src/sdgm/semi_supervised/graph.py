@@ -13,15 +13,17 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from sdgm._typing import FloatArray, IntArray
 
+# the distance of the seventh neighbour is a point's own scale, as L. Zelnik-Manor and P. Perona
+# have it in "Self-tuning spectral clustering", NIPS 2004
 N_NEIGHBORS = 7
 # least weight of an edge: a point far from all others stays tied to its neighbours
 SMALLEST_TIE = 1e-6
 # eigenvectors that are kept, of the smallest eigenvalues
-MAX_VECTORS = 60
-# points up to which the Laplacian is a full matrix
+MAX_EIGENVECTORS = 60
+# points up to which the Laplacian is a full matrix, of 8 MB
 MAX_DENSE = 1_000
-# distances that are held at once
-BLOCK_NUMBERS = 1 << 22
+# distances that are held at once: 32 MB
+HELD_DISTANCES = 1 << 22
 
 
 def graph_vectors(X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -57,7 +59,7 @@ def graph_vectors(X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(degree)
     S = csr_array(W / root[:, None] / root[None, :])
-    m = min(MAX_VECTORS, N - 1)
+    m = min(MAX_EIGENVECTORS, N - 1)
     try:
         values, U = largest_eigenvectors(S, m)
     except (ArpackError, np.linalg.LinAlgError):
@@ -85,7 +87,7 @@ def nearest(X: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     N = len(X)
     squares = np.einsum("nd,nd->n", X, X)
     index = np.empty((N, k), dtype=np.intp)
-    step = max(BLOCK_NUMBERS // N, 1)
+    step = max(HELD_DISTANCES // N, 1)
     for first in range(0, N, step):
         block = slice(first, min(first + step, N))
         squared = squares - 2.0 * (X[block] @ X.T)

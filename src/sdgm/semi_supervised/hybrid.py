@@ -16,9 +16,10 @@ from sdgm.core.mixtures.gaussian_mixture import Expectation, bic, em
 from sdgm.core.mixtures.kmeans import kmeans
 from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior, log_sum_exp
+from sdgm.core.selection.generative import FOLDS
 
-MAX_COMPONENTS = 2
-FOLDS = 5
+# components per class that BIC chooses from: with few labels more would be told apart by chance
+MAX_PER_CLASS = 2
 
 
 class Hybrid(NamedTuple):
@@ -54,7 +55,7 @@ def hybrid_models(X: FloatArray, y: IntArray, s: FloatArray, labelled: BoolArray
     for shape in SHAPES:
         fits = {
             M: fitted_hybrid(X, y, s, labelled, M, shape)
-            for M in range(1, MAX_COMPONENTS + 1)
+            for M in range(1, MAX_PER_CLASS + 1)
             if enough_rows(X, M * len(n_labels), shape)
         }
         if fits:

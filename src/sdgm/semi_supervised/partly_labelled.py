@@ -41,7 +41,7 @@ from sdgm.semi_supervised.hybrid import hybrid_models
 # how long labels spread along the graph
 SPREADING_TIMES = (3.0, 10.0, 30.0, 100.0, 300.0)
 # share of the largest that an eigenvalue of a kernel must have
-SMALLEST_EIGENVALUE = 1e-10
+KERNEL_RANK_TOLERANCE = 1e-10
 # first words of the names of models that use unlabelled rows
 UNLABELLED_KINDS = ("graph", "clusters", "hybrid")
 
@@ -155,7 +155,7 @@ def factor_at_all_rows(
         return kernel_factor(kernel, X, max_rank)
     gram = kernel.gram(X, X[labelled])
     eigenvalues, V = np.linalg.eigh(gram[labelled])
-    used = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[-1]
+    used = eigenvalues > KERNEL_RANK_TOLERANCE * eigenvalues[-1]
     return gram @ (V[:, used] / np.sqrt(eigenvalues[used]))
 
 

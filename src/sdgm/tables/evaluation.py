@@ -21,6 +21,7 @@ from sdgm.tables.reading import whole_table
 
 # rows of each kind that are kept with the numbers
 KEPT_ROWS = 10
+# steps of 10%; fewer than the 15 of `calibration_bins`, since the rows held out are few
 RELIABILITY_BINS = 10
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from sdgm.tables.errors import TableError, polars, quoted
 
+# rows that are read at once at most: a part of a row group takes nearly as long as the whole
+CHUNK_ROWS = 1 << 17
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 
 

@@ -37,8 +37,9 @@ from sdgm.tables.reading import whole_table
 from sdgm.tables.settings import Form, check_missing, checked_components
 from sdgm.text import counted
 
-# a warning says so where a class has fewer training rows, or the test fewer rows
+# a warning says so where a class has fewer training rows: its variances would be mostly noise
 FEW_TO_LEARN = 10
+# or the test fewer rows: the standard error of an error rate is then up to nine points
 FEW_TO_TEST = 30
 
 

@@ -15,8 +15,7 @@ from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, name
 from sdgm.text import counted
 
 # more classes than this, with fewer rows each than that, are a quantity or a row ID
-MANY_CLASSES = 20
-FEW_ROWS = 5
+MANY_LABELS, ROWS_PER_LABEL = 20, 5
 MISSING = -2  # code of a row without a label
 
 
@@ -73,8 +72,8 @@ def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
             f"Column {quoted(name)} has one class only, {quoted(classes[0])}; a classifier needs "
             "rows of at least two."
         )
-    few = len(labels) < FEW_ROWS * len(classes)
-    if (len(classes) > MANY_CLASSES and few) or classes.dtype.kind == "f":
+    few = len(labels) < ROWS_PER_LABEL * len(classes)
+    if (len(classes) > MANY_LABELS and few) or classes.dtype.kind == "f":
         raise TableError(
             f"Column {quoted(name)} has {counted(len(classes), 'distinct value')} in "
             f"{counted(len(labels), 'row')}, such as {listed(classes[:3])}: a quantity or a name, "

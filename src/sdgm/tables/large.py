@@ -12,17 +12,15 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
-from sdgm.tables.files import FilePart, paths_of
+from sdgm.tables.files import CHUNK_ROWS, FilePart, paths_of
 from sdgm.tables.values import nameless
 
-# rows and numbers that are read at once at most: a part of a row group takes nearly as long to
-# read as the whole
-CHUNK_ROWS = 1 << 17
+# numbers that are read at once at most, 32 MB
 CHUNK_NUMBERS = 1 << 22
 # numbers that stay in memory, 256 MB: the first chunks, as every pass reads the rows in order
-KEPT_NUMBERS = 1 << 25
+PINNED_NUMBERS = 1 << 25
 # fewer rows than this are read by themselves
-FEW_ROWS = 1 << 12
+READ_ALONE = 1 << 12
 LEAVE_OUT = "(the first is row 0); leave out such rows or fill them in, and write the file again."
 
 
@@ -108,7 +106,7 @@ class FileRows:
             raise TableError(f"{self.parts[0].path.name} has no rows.")
         most = max(CHUNK_NUMBERS // len(self.columns), 1)
         self.chunk_rows = min(CHUNK_ROWS, 1 << (most.bit_length() - 1))
-        self.n_pinned = KEPT_NUMBERS // (self.chunk_rows * len(self.columns))
+        self.n_pinned = PINNED_NUMBERS // (self.chunk_rows * len(self.columns))
         self._kept: dict[int, FloatArray] = {}
         self._lock = Lock()
 
@@ -126,7 +124,7 @@ class FileRows:
         """Rows from ``start`` up to ``stop``, all values finite: (stop - start, n_columns)."""
         start, stop, _ = slice(start, stop).indices(self.shape[0])
         size = self.chunk_rows
-        if not FEW_ROWS <= stop - start <= size // 2:  # little would be read once more
+        if not READ_ALONE <= stop - start <= size // 2:  # little would be read once more
             return self._numbers(start, max(start, stop))
         X = np.empty((stop - start, self.shape[1]), order="F")
         for i in range(start // size, -(-stop // size)):

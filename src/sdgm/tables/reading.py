@@ -14,11 +14,10 @@ import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
 from sdgm.tables.errors import TableError, listed, package, polars, quoted
-from sdgm.tables.files import FilePart
+from sdgm.tables.files import CHUNK_ROWS, FilePart
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
-CHUNK_ROWS = 1 << 17  # of frames and Parquet files
 SAME_NAME = "The frame has several columns of one name; rename all but one."
 
 

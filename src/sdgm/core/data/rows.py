@@ -53,13 +53,18 @@ class Sums:
 S = TypeVar("S", bound=Summable)
 T = TypeVar("T")
 
-# rows of a block that is always summed as a whole, and blocks of a group
+# rows of a block that is always summed as a whole: a power of two, so that working blocks divide it
 CANONICAL_ROWS = 16_384
+# blocks of a group, the least that a task of Dask sums: 65,536 rows. A block by itself would be
+# four times as many tasks. The last bits of sums depend on it
 GROUP_BLOCKS = 4
-# shares of a block that threads may work on side by side
+# shares of a block that threads may work on side by side: fixed, so that sums do not depend on how
+# many threads there are
 SHARES = 16
-# numbers in a working array: small enough for the cache and for any machine
+# numbers in a working array, 2 MB: small enough for the cache and for any machine
 BLOCK_NUMBERS = 1 << 18
+# rows of a working array however wide they are, from 1,024 numbers on: with few rows at a time
+# products of matrices would be little more than products with vectors
 MIN_BLOCK_ROWS = 256
 
 

@@ -134,9 +134,10 @@ def empty_record(
 
 # --- whether learning has converged ---
 
-# passes, and the log evidence that they must add for learning to go on: per weight where the rows
-# are a sample, since all rows decide again; per component where it comes from diagonal blocks
+# passes over which the log evidence must grow for learning to go on: single ones may lose some
 STALLED_PASSES = 10
+# what it must grow by: per weight where the rows are a sample, since all rows decide again; per
+# component where it comes from diagonal blocks
 SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.core.mixtures.gaussian_mixture import (
     COVARIANCE_FLOOR,
+    ROWS_PER_INPUT,
     Covariances,
     Expectation,
     bic,
@@ -19,13 +20,13 @@ from sdgm.core.mixtures.gaussian_mixture import (
 from sdgm.core.mixtures.kmeans import kmeans
 from sdgm.core.model.features import CovarianceType
 
+# clusters that are tried at most, or as many as there are classes; the search ends before where
+# PATIENCE is at an end, and this bounds the time and the memory of the others
 MAX_CLUSTERS = 8
 # gain of the log likelihood, per unit of weight, that ends EM
-GAIN_TOLERANCE = 1e-5
+LIKELIHOOD_TOLERANCE = 1e-5
 # how many rows the diagonal of the mean covariance counts for in each full covariance, per input
 PRIOR_ROWS_PER_INPUT = 1.0
-# a full covariance must have this many rows per input
-ROWS_PER_INPUT = 3
 # numbers of clusters that are tried in vain before the search ends
 PATIENCE = 2
 
@@ -79,7 +80,7 @@ def fitted_clusters(
 
 def likelihood_is_settled(before: Expectation, after: Expectation) -> bool:
     """Whether the likelihood has hardly grown."""
-    return after.log_likelihood - before.log_likelihood < GAIN_TOLERANCE
+    return after.log_likelihood - before.log_likelihood < LIKELIHOOD_TOLERANCE
 
 
 def shrunk(shape: CovarianceType) -> Covariances:

@@ -15,7 +15,7 @@ from sdgm.core.model.posterior import log_sum_exp
 # constant among the training rows may vary a little
 SHRINKAGES = (0.001, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)
 # least variance of the sphere, for standardised rows that are all alike
-SMALLEST_VARIANCE = 1e-6
+SMALLEST_SPHERE = 1e-6
 
 
 class Density(NamedTuple):
@@ -34,7 +34,7 @@ class Density(NamedTuple):
         roots = [np.linalg.inv(mixture.whitening) for mixture in self.mixtures]  # (M, D, D) each
         variances = [(L**2).sum(axis=2).mean(axis=1) for L in roots]  # (M,) each
         of_class = [m.share @ v for m, v in zip(self.mixtures, variances, strict=True)]
-        v = max(float(self.share @ np.array(of_class)), SMALLEST_VARIANCE)
+        v = max(float(self.share @ np.array(of_class)), SMALLEST_SPHERE)
         mixtures = []
         for mixture, L in zip(self.mixtures, roots, strict=True):
             S = L @ L.transpose(0, 2, 1)

@@ -13,6 +13,8 @@ from sdgm.core.mixtures.kmeans import kmeans
 from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.posterior import component_log_posterior, log_sum_exp
 
+# passes of EM at most, for fits that creep: a mixture that has not settled is as valid a
+# candidate as any, and is judged by its likelihood
 EM_STEPS = 50
 # change of a responsibility that ends EM
 R_TOLERANCE = 1e-3
@@ -20,10 +22,12 @@ R_TOLERANCE = 1e-3
 COVARIANCE_FLOOR = 1e-3
 # share of the weight below which a component is dropped: its covariance is noise
 SMALLEST_SHARE = 1e-9
+# components of a class that BIC chooses from: ten in all are fitted
 MAX_COMPONENTS = 4
-# rows that a component needs, or rows per input if it has all correlations: with fewer its
-# covariance is mostly noise
+# rows that a component needs: with fewer its variances are mostly noise
 ROWS_PER_COMPONENT = 10
+# rows per input that it needs if it has all correlations: D rows are the least that a covariance
+# of full rank takes, and with hardly more its smallest eigenvalues are noise
 ROWS_PER_INPUT = 3
 
 # from the rows' covariances (M, D, D) and the components' weights (M,) to the model's covariances

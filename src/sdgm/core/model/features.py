@@ -16,12 +16,12 @@ import numpy as np
 from sdgm._choice import choice
 from sdgm._typing import BoolArray, FloatArray, IntArray
 
-# the index codes that stand for something other than a variable x_i; as negative indices they
-# find the last two rows of the table of columns built by Monomials.transform
-ABSENT = -1
-SQUARED_NORM = -2
+# index codes that stand for something other than a variable x_i: no factor, and the sum of all
+# squares; as negative indices they find the last two rows of the table that Monomials.transform
+# builds
+ABSENT, SQUARED_NORM = -1, -2
 
-# numbers in a gathered block of columns: small enough to stay in the cache
+# numbers in a gathered block of columns, 512 KB: small enough to stay in the cache
 GATHERED_NUMBERS = 1 << 16
 
 

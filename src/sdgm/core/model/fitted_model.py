@@ -14,9 +14,10 @@ from sdgm.core.model.basis import Basis, positions
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.model.state import State
 
-# numbers in a working array of prediction, small enough for the cache
+# numbers in a working array of prediction, 512 KB: small enough for the cache
 PREDICT_NUMBERS = 1 << 16
-# draws from the posterior of the weights, half of them mirrored, for averaged probabilities
+# draws from the posterior of the weights, half of them mirrored, for averaged probabilities:
+# without mirrors the standard error would be 0.044 where draws are as far apart as can be
 POSTERIOR_DRAWS = 128
 # inputs this many times further out than any training row are moved in: their scores would
 # overflow, and nothing is known out there

@@ -20,7 +20,7 @@ from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.objective.whitening import Picks, Whitening
 from sdgm.core.solvers.precision import robust_precision_cholesky
 
-# most posteriors that conjugate gradients keep from one product to the next
+# most posteriors that conjugate gradients keep from one product to the next: 128 MB
 KEPT_NUMBERS = 1 << 24
 
 

@@ -32,21 +32,25 @@ from sdgm.core.solvers.newton import (
 )
 from sdgm.core.solvers.precision import DensePrecision
 
-# rows of a sample per coordinate above which its information is near enough to all rows'
+# rows of a sample per coordinate above which its information is near enough to all rows': relative
+# errors are of the order of the root of coordinates by rows, an eighth
 ENOUGH_ROWS = 64
 # steps after which the sample is given up, for Newton steps with all rows; five to ten are usual
 SAMPLED_STEPS = 25
-# with this many coordinates Newton steps take too long: the sample is kept if at most this part of
-# the first gain is left, and the next pass goes on
+# with this many coordinates Newton steps with all rows take too long, and the sample is kept if it
+# has come closer
 MANY_COORDINATES = 256
+# part of the first gain that may then be left: the climb has not stalled, and the next pass goes on
 COMES_CLOSER = 0.5
 # part of the tolerated gain to end with, since the sample only estimates the gain
 CLOSER = 0.1
-# ratio of successive gains up to which the information is still good enough
+# ratio of successive gains up to which the information is still good enough: gains are squares, and
+# relative errors of an eighth to a quarter shrink them to a sixty-fourth to a sixteenth
 SHRINKS = 0.1
-# steps whose gradients correct the directions of later ones
+# steps whose gradients correct the directions of later ones: as many as scipy's L-BFGS-B keeps
 KEPT_CHANGES = 10
-# part of the product of their lengths by which a step and the change of the gradient must agree
+# part of the product of their lengths by which a step and the change of the gradient must agree:
+# about the root of the machine precision
 SOUND = 1e-8
 
 

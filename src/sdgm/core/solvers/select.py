@@ -21,7 +21,8 @@ from sdgm.core.solvers.sampled import RowsWithSample
 
 # products with the curvature that conjugate gradients take until the mode is reached
 CG_PRODUCTS = 40
-# multiplications up to which the whole Newton matrix takes little time, whatever else is possible
+# multiplications up to which the whole Newton matrix takes little time, whatever else is
+# possible: a core does some 10^10 in a second
 LITTLE_WORK = 2e10
 # how many times less work diagonal blocks must be to be worth an approximate evidence
 BLOCKS_PAY = 4.0

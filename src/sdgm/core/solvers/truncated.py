@@ -35,9 +35,10 @@ from sdgm.core.solvers.newton import (
     log_posterior,
 )
 
-# conjugate gradients end when the residual has shrunk by this factor, rough to exact, or after this
-# many products
+# conjugate gradients end when the residual has shrunk by this factor, rough to exact
 ROUGH, EXACT = 0.1, 1e-3
+# or after this many products, half as many again as `select.CG_PRODUCTS` reckons with: wherever
+# they end is uphill, so that this only bounds the work of a step
 MAX_PRODUCTS = 60
 # least number of products after which the blocks are computed again, where that is less work
 MANY_PRODUCTS = 30
