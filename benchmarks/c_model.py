@@ -26,7 +26,7 @@ from benchmarks.records import Cell, Record, results
 from benchmarks.reproduced import demo_data, paper_model
 from benchmarks.runner import Benchmark, Plan
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.core.inference.presets import Preset
+from sdgm.core.inference.recipe import Preset
 from sdgm.export.c import to_c
 
 MODELS = {

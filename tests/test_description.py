@@ -16,7 +16,6 @@ from sdgm import (
     KernelSDGMClassifier,
     SDGMClassifier,
 )
-from sdgm.core.model.gaussians import weights_from_gaussian
 from sdgm.description import Description, describe
 from tests.export.onnx_models import (
     INPUTS,
@@ -28,6 +27,7 @@ from tests.export.onnx_models import (
     table_model,
 )
 from tests.fitted import set_covariance, set_mixture_weights, set_weights
+from tests.reference.gaussians import weights_from_gaussian
 
 
 def modes_of(words: Description) -> list[Any]:

@@ -28,8 +28,8 @@ from sdgm import (
 )
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import monomials
-from sdgm.core.model.gaussians import weights_from_gaussian
 from tests.estimators.problems import blobs, own_warnings_allowed, two_modes
+from tests.reference.gaussians import weights_from_gaussian
 
 # arrows whose tests are elsewhere
 TESTED = {("Gaussian", "Logistic regression")}

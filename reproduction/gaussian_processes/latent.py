@@ -18,7 +18,7 @@ from scipy import linalg
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.evidence import updated_pi
 from sdgm.core.model.posterior import row_posterior
-from sdgm.core.solvers.points import MAX_HALVINGS
+from sdgm.core.solvers.newton import MAX_HALVINGS
 
 # passes in which pi follows r, each with Newton steps on f in between
 MAX_PASSES = 40

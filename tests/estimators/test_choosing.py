@@ -38,8 +38,8 @@ from sdgm.estimators.choosing import (
 )
 from sdgm.estimators.parameters import OpenSettings
 from sdgm.estimators.plan import Plan, plan_of
+from sdgm.estimators.problem import Sample
 from sdgm.estimators.run import Run
-from sdgm.estimators.sample import Sample
 from sdgm.estimators.training import Candidate, Fit, Training
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 

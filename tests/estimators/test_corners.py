@@ -21,8 +21,8 @@ from sdgm import (
     SDGMClassifier,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.model.gaussians import weights_from_gaussian
 from tests.estimators.problems import blobs, both_presets, own_warnings_allowed, two_modes
+from tests.reference.gaussians import weights_from_gaussian
 
 
 def features(X: FloatArray, covariance_type: str) -> FloatArray:

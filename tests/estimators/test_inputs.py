@@ -790,7 +790,7 @@ def test_an_interrupt_leaves_a_model_that_predicts(
 
 
 @every_estimator
-def test_an_interrupt_in_the_very_first_step_leaves_a_model_that_predicts(
+def test_an_interrupt_before_the_first_pass_leaves_no_model(
     estimator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find(*args: Any) -> None:
@@ -802,9 +802,49 @@ def test_an_interrupt_in_the_very_first_step_leaves_a_model_that_predicts(
         model = estimator(**parameters, random_state=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
-        assert_proper(model, X)
-        mean, std = model.predict_proba_averaged(X, return_std=True)
-        assert np.isfinite(mean).all() and np.isfinite(std).all()
+        assert not hasattr(model, "coef_")
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_an_interrupt_before_the_first_pass_of_a_later_start_keeps_the_starts_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find, X, y = EMGradient.__call__, *two_modes()
+
+    def interrupted(self: EMGradient, rows: Any, *others: Any) -> Any:
+        n_starts.append(rows.has_initial_r)
+        if sum(n_starts) == 2:
+            raise KeyboardInterrupt
+        return find(self, rows, *others)
+
+    n_starts: list[bool] = []
+    alone = SDGMClassifier(2, init="random", random_state=0).fit(X, y)
+    monkeypatch.setattr(EMGradient, "__call__", interrupted)
+    model = SDGMClassifier(2, n_init=3, init="random", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value", "message"),
+    [
+        (SDGMClassifier, "random_state", "seven", "cannot be used to seed"),
+        (SDGMClassifier, "n_jobs", 0, "n_jobs must be None or a whole number other than 0, got 0"),
+        (SDGMClassifier, "n_jobs", "all", "n_jobs must be None or a whole number .*, got 'all'"),
+        (SDGMClassifier, "covariance_type", "round", "covariance_type must be one of 'full'"),
+        (KernelSDGMClassifier, "random_state", -1, "cannot be used to seed|must be between"),
+        (KernelSDGMClassifier, "kernel", "matern", "kernel must be one of 'poly', 'rbf', 'linear'"),
+        (KernelSDGMClassifier, "gamma", -1.0, "gamma must be a positive number"),
+        (KernelSDGMClassifier, "degree", 0, "degree must be a positive integer"),
+    ],
+)
+def test_parameters_are_refused_before_the_table_is_looked_at(
+    estimator: Any, name: str, value: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator(2, **{name: value}).fit("no table", None)
 
 
 @both_forms

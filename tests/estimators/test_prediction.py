@@ -244,7 +244,7 @@ def test_averaging_is_less_sure_far_from_the_data() -> None:
 
 
 def test_no_average_without_a_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdgm.scale.memory_estimate.MAX_COVARIANCE", 1)
+    monkeypatch.setattr("sdgm.scale.memory.MAX_COVARIANCE", 1)
     model = DiscriminativeGMMClassifier(2, random_state=0).fit(X, y)
     assert model.covariance_ is None
     with pytest.raises(ValueError, match=r"kept no covariance of its \d+ weights.*map"):

@@ -14,9 +14,10 @@ pytest.importorskip("matplotlib")
 
 from sdgm import DiscriminativeGMMClassifier, KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 from sdgm.core.model.features import monomials
-from sdgm.core.model.gaussians import gaussian_from_weights, weights_from_gaussian
+from sdgm.core.model.gaussians import gaussian_from_weights
 from sdgm.datasets import make_ripley
 from sdgm.estimators.quadratics import quadratic_weights, shared_form
+from tests.reference.gaussians import weights_from_gaussian
 
 X, y, _, _ = make_ripley().split()
 
@@ -89,7 +90,7 @@ def test_a_mixture_is_recovered_when_a_form_is_taken_from_all_its_components() -
 
 
 def test_a_form_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdgm.estimators.quadratics.MAX_STEPS", 1)
+    monkeypatch.setattr("sdgm.estimators.quadratics.MAX_NEWTON", 1)
     with pytest.raises(ValueError, match=r"found in 1 steps.*use shared='zero'"):
         shared_form(quadratic_weights(SDGMClassifier(3, random_state=0).fit(X, y).model_), X)
 

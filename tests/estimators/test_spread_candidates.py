@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sdgm import KernelSDGMClassifier
 from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.inference.initialization import Start
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.core.model.kernels import Kernel, PolynomialKernel, RBFKernel, make_kernel
 from sdgm.estimators import kernel_form

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sdgm._typing import FloatArray
-from sdgm.core.inference.alpha_updates import quality_over_sparsity
 from sdgm.core.inference.mode import Mode
+from sdgm.core.inference.relevance import quality_over_sparsity
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.alpha_updates import MacKay, SharedMacKay, SharedTwoPhase, TwoPhase
 from sdgm.core.inference.mode import EM, EMGradient, Mode
 from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.relevance import MacKay, SharedMacKay, SharedTwoPhase, TwoPhase
 from sdgm.core.inference.variations import fixed, to_the_mode, with_finder
 from sdgm.core.model.state import State
 from sdgm.core.objective.whitening import Whitening

@@ -11,9 +11,8 @@ import pytest
 from sdgm._typing import FloatArray, LabelArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import initial_state
-from sdgm.core.inference.learning import Result
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.learning import Result, class_shares
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import class_weights
@@ -87,7 +86,7 @@ def start_of(
 
 def shares(recipe: Recipe, y: LabelArray, s: FloatArray) -> FloatArray:
     """What pi sums to within each class."""
-    return recipe.class_shares(class_weights(y, s))
+    return class_shares(class_weights(y, s), recipe.method.class_prior)
 
 
 def class_posterior(Phi: FloatArray, state: State) -> FloatArray:

@@ -17,8 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.inference.learning import Result
-from sdgm.core.inference.presets import FAST
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.solvers import sampled as sampled_newton
 from sdgm.core.solvers.precision import FactorizationError
@@ -228,7 +227,11 @@ def test_a_fit_killed_at_twenty_random_moments_resumes_to_the_same_model(
 def test_where_no_checkpoint_can_be_written_nothing_is_learned(tmp_path: Path) -> None:
     for path, error, sentence in (
         (tmp_path, ValueError, "is a folder"),
-        (tmp_path / "none" / "fit", FileNotFoundError, "none/fit"),
+        (
+            tmp_path / "none" / "fit",
+            FileNotFoundError,
+            "none/fit' does not exist; make it",
+        ),
         (3, ValueError, "checkpoint must be a path or None, got 3"),
     ):
         estimator = SDGMClassifier(2, random_state=0, checkpoint=path)

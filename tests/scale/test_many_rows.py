@@ -21,6 +21,7 @@ from sdgm.core.model.state import Stop
 from sdgm.core.objective.derivatives import class_totals
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators import run as run_module
+from sdgm.estimators.base import has_many_rows
 from sdgm.estimators.fitting import fit_problem
 from sdgm.estimators.plan import plan_of
 from sdgm.scale import many_rows, refinement, sampling
@@ -208,9 +209,9 @@ def test_few_rows_of_a_reader_are_an_ordinary_fit() -> None:
 
 def test_the_paper_preset_and_given_starts_use_all_rows() -> None:
     X, _ = table()
-    assert many_rows.has_many_rows(X, plan_of(model()))
-    assert not many_rows.has_many_rows(X, plan_of(model(preset="paper")))
-    assert not many_rows.has_many_rows(X, plan_of(model(init=np.ones((N, 6)))))
+    assert has_many_rows(X, plan_of(model()))
+    assert not has_many_rows(X, plan_of(model(preset="paper")))
+    assert not has_many_rows(X, plan_of(model(init=np.ones((N, 6)))))
 
 
 def test_an_interrupt_leaves_a_model_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_half_of_what_a_fit_takes_is_refused_and_four_times_as_much_is_not(
 ) -> None:
     estimator, (X, y) = PROBLEMS[name]
     # the covariance of the weights that more passes would prune is not what a fit takes
-    monkeypatch.setattr("sdgm.scale.memory_estimate.MAX_COVARIANCE", 0)
+    monkeypatch.setattr("sdgm.scale.memory.MAX_COVARIANCE", 0)
     peak = traced_peak(lambda: estimator.fit(X, y))
     assert peak > 5e6  # the interpreter's own are small beside it
     pretend_memory(monkeypatch, 4 * peak)

@@ -12,7 +12,7 @@ from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.model.features import monomials
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.core.model.state import State

@@ -25,18 +25,6 @@ SCALE_STEPS = 4
 CENTER_STEPS = 8
 
 
-def bernoulli_kl(q: float, p: float) -> float:
-    """Divergence kl(q || p) in nats between coins with chances q and p.
-
-    Examples
-    --------
-    >>> round(bernoulli_kl(0.1, 0.2), 4)
-    0.0367
-    """
-    with np.errstate(divide="ignore"):
-        return float(xlogy(q, q) - xlogy(q, p) + xlogy(1.0 - q, 1.0 - q) - xlogy(1.0 - q, 1.0 - p))
-
-
 def kl_upper_inverse(q: float, c: float) -> float:
     """The largest p with kl(q || p) <= c.
 

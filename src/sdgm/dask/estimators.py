@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import dask
@@ -33,9 +34,9 @@ from sdgm.estimators.parameters import check_labels, class_factors
 from sdgm.estimators.plan import plan_of
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Training
-from sdgm.scale.checkpoint import PART_ROWS, fingerprint, kept_checkpoint
-from sdgm.scale.many_rows import fit_many_rows, why_not_by_sums
-from sdgm.scale.sampling import LARGE_ROWS, Picked
+from sdgm.scale.checkpoint import PART_ROWS, Checkpoint, fingerprint, kept_checkpoint
+from sdgm.scale.many_rows import LARGE_ROWS, fit_many_rows, why_not_by_sums
+from sdgm.scale.sampling import Picked
 
 
 class DaskMixin:
@@ -52,7 +53,7 @@ class DaskMixin:
     verbose: int
     get_params: Any
     _keep: Any
-    _forget_unless: Any
+    _previous_fit: Any
     _plain: Any  # the class that works on arrays
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -68,11 +69,8 @@ class DaskMixin:
         -------
         self
         """
-        previous = None
-        if self.warm_start and hasattr(self, "training_"):
-            previous = self.model_, self.training_
+        previous = self._previous_fit(X)
         plan = plan_of(self, previous=previous)
-        self._forget_unless(previous, X)
         names = names_of(X)
         X, y, s = as_rows(X, y, sample_weight)
         is_large = X.shape[0] > LARGE_ROWS
@@ -94,7 +92,10 @@ class DaskMixin:
         self.n_features_in_ = int(X.shape[1])
         if not is_large:
             return self._fit_here(rows, classes, is_warm=previous is not None)
-        with kept_checkpoint(self.checkpoint, lambda: mark_of(self, rows, classes)) as checkpoint:
+        kept: AbstractContextManager[Checkpoint | None] = nullcontext()
+        if self.checkpoint is not None:
+            kept = kept_checkpoint(self.checkpoint, lambda: mark_of(self, rows, classes))
+        with kept as checkpoint:
             run = Run(checkpoint, self.verbose)
             fit = fit_many_rows(rows, self.n_features_in_, classes, plan, run)
             return self._keep(fit, run)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,13 +17,13 @@ from sdgm.core.model.state import Record
 from sdgm.estimators.choosing import fit_automatically, reference_for
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import Predictive, components_per_class
-from sdgm.estimators.plan import form_of, plan_of, settings_of
+from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import check_same_inputs, prepared
 from sdgm.estimators.run import CallbackSupportMixin, Run, Task, with_callbacks
 from sdgm.estimators.training import Candidate, Fit, Training
-from sdgm.scale.checkpoint import fingerprint, kept_checkpoint
-from sdgm.scale.many_rows import fit_many_rows, has_many_rows, table_of
+from sdgm.scale import many_rows
+from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint
 from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
 
 
@@ -90,30 +93,32 @@ class BaseSDGM(
         -------
         self
         """
-        previous = self._previous_fit()
-        state = None if previous is None else previous[0].state
+        previous = self._previous_fit(X)
         plan = plan_of(self, previous=previous)
-        self._forget_unless(previous, X)
-        with kept_checkpoint(
-            self.checkpoint, lambda: fingerprint(self, X, y, sample_weight, state)
-        ) as checkpoint:
-            run = Run(checkpoint, self.verbose, self._task(X, y, sample_weight))
+        kept: AbstractContextManager[Checkpoint | None] = nullcontext()
+        if self.checkpoint is not None:
+            mark = partial(fingerprint, self, X, y, sample_weight, previous and previous[0].state)
+            kept = kept_checkpoint(self.checkpoint, mark)
+        task = self._task(X, y, sample_weight) if hasattr(self, "_skl_callbacks") else None
+        with kept as checkpoint:
+            run = Run(checkpoint, self.verbose, task)
             if has_many_rows(X, plan):
-                table, classes = table_of(self, X, y, sample_weight)
-                run.task.begin()
-                fit = fit_many_rows(table, self.n_features_in_, classes, plan, run)
-                return self._keep(fit, run)
-            rows, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
-            if isinstance(X, RowReader):
-                name_inputs(self, X)
-            problem = prepared(rows, labels, sample_weight, plan)
-            reference = reference_for(problem, plan) if plan.settings.wants_choice else None
-            run.task.begin()
-            if reference is None:
-                fit = fit_problem(problem, plan, run)
+                table, classes = many_rows.table_of(self, X, y, sample_weight)
+                learned = partial(many_rows.fit_many_rows, table, self.n_features_in_, classes)
             else:
-                fit = fit_automatically(reference, problem, plan, run)
-            return self._keep(fit, run)
+                is_read = isinstance(X, RowReader | str | PathLike)
+                every = all_in_memory(X) if is_read else X
+                rows, labels = validate_data(self, every, y, dtype=np.float64)
+                if is_read:
+                    name_inputs(self, X)
+                problem = prepared(rows, labels, sample_weight, plan)
+                learned = partial(fit_problem, problem)
+                reference = reference_for(problem, plan) if plan.settings.wants_choice else None
+                if reference is not None:
+                    learned = partial(fit_automatically, reference, problem)
+            if task is not None:
+                task.begin()
+            return self._keep(learned(plan, run), run)
 
     def publish(self, model: FittedModel, training: Training) -> Self:
         """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
@@ -131,41 +136,47 @@ class BaseSDGM(
         self.model_, self.training_ = model, training
         return self
 
-    def _previous_fit(self) -> tuple[FittedModel, Training] | None:
-        """What this fit goes on from, if it does."""
-        if not self.warm_start or not hasattr(self, "training_"):
-            return None
-        return self.model_, self.training_
+    def _previous_fit(self, X: Any) -> tuple[FittedModel, Training] | None:
+        """What this fit goes on from; if nothing, an earlier model is dropped.
 
-    def _forget_unless(self, previous: tuple[FittedModel, Training] | None, X: Any) -> None:
-        """Drop an earlier model, unless it is gone on from; a fit that fails leaves none."""
-        if previous is not None:
+        A fit that fails leaves none.
+        """
+        if self.warm_start and hasattr(self, "training_"):
             shape: tuple[int, ...] = getattr(X, "shape", ())
             if len(shape) == 2:
-                check_same_inputs(previous[0], shape[1])
-            return
-        for name in "model_", "training_":
-            if hasattr(self, name):
-                delattr(self, name)
+                check_same_inputs(self.model_, shape[1])
+            return self.model_, self.training_
+        for name in {"model_", "training_"} & vars(self).keys():
+            delattr(self, name)
+        return None
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        """The fit as scikit-learn's callbacks see it, where there are any."""
-        if not hasattr(self, "_skl_callbacks"):
-            return Task()
+        """The fit as scikit-learn's callbacks see it."""
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         return Task(self, lambda: self._init_callback_context(max_subtasks=None), data)
 
     def _keep(self, fit: Fit, run: Run) -> Self:
         """Keep what a fit led to, and say so when it did not end well."""
         self.model_, self.training_ = fit.model, fit.training
-        run.task.end()
+        if run.task is not None:
+            run.task.end()
         if fit.is_interrupted:
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
-        warn_about(fit.training)
+        if not fit.training.converged:
+            warn_about(fit.training)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = form_of(self, settings_of(self)).is_precomputed
         return tags
+
+
+def has_many_rows(X: Any, plan: Plan) -> bool:
+    """Whether a sample decides what the model looks like."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        shape = (len(X) if hasattr(X, "__len__") else 0,)
+    is_long = len(shape) > 0 and shape[0] > many_rows.LARGE_ROWS
+    return is_long and many_rows.why_not_by_sums(plan) is None

@@ -16,10 +16,9 @@ from sdgm.core.model.design import matrix_design
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.selection.elimination import Point, eliminate
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.sample import Sample
+from sdgm.estimators.problem import Sample
 from sdgm.estimators.training import Fit
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import covariance_bytes, keeps_covariance
+from sdgm.scale.memory import covariance_bytes, keeps_covariance, require_memory
 from sdgm.scale.threads import blas_threads
 
 

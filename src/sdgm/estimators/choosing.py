@@ -33,13 +33,11 @@ from sdgm.estimators.fitting import fit_problem
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.prediction import predicted_log_proba
 from sdgm.estimators.preparation import prepared_sample
-from sdgm.estimators.problem import Problem
+from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import Run
-from sdgm.estimators.sample import Sample
 from sdgm.estimators.training import Candidate, Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import reference_bytes
+from sdgm.scale.memory import reference_bytes, require_memory
 from sdgm.scale.threads import blas_threads
 
 # mean divergence in nats that is as good as none: it adds as much to the log loss

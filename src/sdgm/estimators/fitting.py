@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray
-from sdgm.core.data.rows import Rows
+from sdgm.core.data.rows import Crew, Rows
 from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.inference.learning import Result
+from sdgm.core.inference.learning import Result, class_shares
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_weights
@@ -31,27 +31,35 @@ from sdgm.estimators.requirements import (
 from sdgm.estimators.run import Run, print_end, warn_user
 from sdgm.estimators.training import Fit, Training
 from sdgm.exceptions import NumericalTroubleWarning
-from sdgm.scale.memory_estimate import keeps_covariance
-from sdgm.scale.threads import learning_threads
+from sdgm.scale.memory import SMALL_NUMBERS, keeps_covariance
+from sdgm.scale.threads import SHARED_WORK, learning_threads, one_blas_thread
 
 
 def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     """Learn with the settings as they are, and keep to the budget of weights."""
     columns = columns_of(problem, plan)
-    previous = previous_state(problem, plan, columns)
+    previous = None if plan.previous is None else previous_state(problem, plan, columns)
     state = start_state(problem, columns) if previous is None else in_columns(previous, columns)
-    is_warm = previous is not None
+    is_warm, is_interrupted = previous is not None, False
     starts = [
         partial(learned, problem, columns, state, plan, run.at(f"start {start}"), seed, is_warm)
         for start, seed in enumerate(run.seeds(plan.seeds))
     ]
-    if run.can_be_parallel and len(starts) > 1 and plan.n_jobs not in (None, 1):
+    is_alone = run.task is None and run.checkpoint is None  # nobody watches, and nothing is kept
+    if is_alone and len(starts) > 1 and plan.n_jobs not in (None, 1):
         results = Parallel(n_jobs=plan.n_jobs)(delayed(start)() for start in starts)
+        is_interrupted = Stop.INTERRUPTED in [result.stop for result in results]
     else:
         results = []
         for start in starts:
-            results.append(start())
-            if results[-1].stop is Stop.INTERRUPTED:
+            try:
+                results.append(start())
+            except KeyboardInterrupt:  # before its first pass; there may be starts before it
+                if not results:
+                    raise
+                is_interrupted = True
+            if is_interrupted or results[-1].stop is Stop.INTERRUPTED:
+                is_interrupted = True
                 break
     best = max(results, key=final_evidence)
     if run.verbose:
@@ -60,7 +68,7 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     fit = Fit(
         replace(fitted_model(problem, columns, best.state), covariance=covariance),
         training_of(results, best, columns, plan, state.n_weights),
-        any(result.stop is Stop.INTERRUPTED for result in results),
+        is_interrupted,
     )
     if plan.max_weights is None or fit.is_interrupted:
         return fit
@@ -77,7 +85,9 @@ def columns_of(problem: Problem, plan: Plan) -> Columns:
     if problem.recipe.preparation.scale_columns:
         columns = replace(columns, design=columns.design.scaled(problem.s))
     H, p = columns.design.Rt.shape
-    require_learning(problem, plan, H, min(H, p))
+    m = int(problem.n_components.sum()) * min(H, p)
+    if plan.max_weights is not None or m * max(len(problem.y), H, m) > SMALL_NUMBERS:
+        require_learning(problem, plan, H, min(H, p))
     return columns
 
 
@@ -90,25 +100,15 @@ def start_state(problem: Problem, columns: Columns) -> State:
     return initial_state(
         len(columns.design.scale),
         problem.n_components,
-        problem.recipe.class_shares(class_weights(problem.y, problem.s)),
+        class_shares(class_weights(problem.y, problem.s), problem.recipe.method.class_prior),
         alpha=preparation.alpha,
         pinned=preparation.pinned,
     )
 
 
-def initial_r(problem: Problem, columns: Columns, seed: int) -> FloatArray:
-    """Responsibilities of the first M-step, as given or from clusters: (N, K)."""
-    if not isinstance(problem.init, Start):
-        return problem.init
-    return initial_responsibilities(
-        columns.points, problem.y, problem.s, problem.n_components, problem.init, seed
-    )
-
-
 def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | None:
-    """The state of the last fit, in the columns of this one, if it is to be gone on from."""
-    if plan.previous is None:
-        return None
+    """The state of the last fit, in the columns of this one; None if nothing of it is there."""
+    assert plan.previous is not None
     model, training = plan.previous
     if not np.array_equal(model.classes, problem.classes):
         raise ValueError(
@@ -152,17 +152,27 @@ def learned(
         return {"model_": fitted_model(problem, columns, record.state)}
 
     N, rank, design = len(problem.y), min(columns.design.Rt.shape), columns.design
-    size = largest_matrix(problem, rank)
-    work = N * size * float(problem.n_components.sum()) * rank
+    m = float(problem.n_components.sum()) * rank
+    threads: AbstractContextManager[Crew | None] = one_blas_thread()
+    if N * m**2 >= SHARED_WORK:
+        size = largest_matrix(problem, rank)
+        threads = learning_threads(N, N * size * m, size)
     learn = run.learning(problem.recipe)
-    with learning_threads(N, work, size) as crew:
-        r0 = None if is_warm else initial_r(problem, columns, seed)
+    with threads as crew:
+        if is_warm:
+            r0 = None
+        elif isinstance(problem.init, Start):
+            r0 = initial_responsibilities(
+                columns.points, problem.y, problem.s, problem.n_components, problem.init, seed
+            )
+        else:
+            r0 = problem.init
         return learn(
-            Rows(design.Z, problem.y, problem.s, r0).shared_by(crew),
+            Rows(design.Z, problem.y, problem.s, r0, crew=crew),
             design.Rt,
             problem.recipe.begun(state),
             run.observer(attributes),
-            keep_states=plan.record_states or run.task.is_watched,
+            keep_states=plan.record_states or run.task is not None,
         )
 
 
@@ -184,7 +194,7 @@ def in_user_units(state: State, columns: Columns) -> State:
 
 def learned_covariance(problem: Problem, columns: Columns, state: State) -> FloatArray | None:
     """Posterior covariance of the weights in the user's units; None if there are too many."""
-    if keeps_covariance(state.n_weights):
+    if state.n_weights**2 <= SMALL_NUMBERS or keeps_covariance(state.n_weights):
         rows, scale = Rows(columns.design.Z, problem.y, problem.s), columns.design.scale
         own = scale[state.column]
         with suppress(FactorizationError, FloatingPointError), np.errstate(over="raise"):

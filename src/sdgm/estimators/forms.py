@@ -35,6 +35,10 @@ class Form(Protocol):
         """How often each row counts when a sparse model learns from a dense one."""
         ...
 
+    def check(self) -> None:
+        """Refuse settings that cannot be."""
+        ...
+
     def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
         """The candidate columns of a problem."""
         ...

@@ -15,13 +15,12 @@ from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import kernel_design, matrix_design, pivoted_cholesky
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import Kernel, KernelName, make_kernel
+from sdgm.core.model.kernels import Kernel, KernelName, PolynomialKernel, make_kernel
 from sdgm.core.selection.reference import Reference
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
 from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import explicit_bytes, gram_bytes
+from sdgm.scale.memory import SMALL_NUMBERS, explicit_bytes, gram_bytes, require_memory
 
 PRECOMPUTED = "precomputed"
 # settings that are compared before the first of them can be chosen
@@ -64,30 +63,37 @@ class KernelForm:
         """Whether X holds kernel values instead of inputs."""
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
-    @property
-    def is_named(self) -> bool:
-        """Whether the kernel is known, by name or as a function."""
-        return not isinstance(self.kernel, str) or self.kernel in set(KernelName)
+    def check(self) -> None:
+        """Refuse a kernel that is not known, and numbers that it cannot have."""
+        kernel, gamma = self.kernel, self.gamma
+        if not (callable(kernel) or self.is_precomputed or kernel in set(KernelName)):
+            known = ", ".join(repr(str(name)) for name in KernelName)
+            raise ValueError(
+                f"kernel must be one of {known}, 'precomputed' or a callable, got {kernel!r}."
+            )
+        if isinstance(gamma, str) and gamma != "scale":
+            raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}.")
+        if gamma is not None and not isinstance(gamma, str):
+            positive_number("gamma", gamma)
+        if kernel == KernelName.POLY:
+            PolynomialKernel(self.degree, coef0=self.coef0)
 
     def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
         """Kernels at the rows of a problem that can become relevance vectors."""
         if self.is_precomputed:
             return precomputed_columns(problem)
-        if not self.is_named:
-            known = ", ".join(repr(str(name)) for name in KernelName)
-            raise ValueError(
-                f"kernel must be one of {known}, 'precomputed' or a callable, got {self.kernel!r}."
-            )
         gamma = self._gamma_at(problem)
         kernel = make_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         X, new = problem.X, first_of_equals(problem)
         candidates, user_rows = X[new], problem.first_user_row[new]
         N, D = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = spread_candidates(kernel, candidates, problem)
+            spread = None
+            if len(candidates) > MANY_CANDIDATES or problem.y.ndim == 2:
+                spread = spread_candidates(kernel, candidates, problem)
             if spread is None:
-                self._require_kernel(kernel, *candidates.shape)
-
+                if len(candidates) ** 2 > SMALL_NUMBERS:  # no design has more columns than rows
+                    self._require_kernel(kernel, *candidates.shape)
                 grown = partial(require_rank, len(candidates) + 1)
                 design = kernel_design(kernel, candidates, grown)
                 design = design.at_rows(np.cumsum(new) - 1)
@@ -108,21 +114,17 @@ class KernelForm:
         """The number that gamma stands for."""
         gamma = self.default_gamma if self.gamma is None else self.gamma
         if isinstance(gamma, str):
-            if gamma != "scale":
-                raise ValueError(
-                    f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}."
-                )
             X, share = problem.X, problem.s / problem.s.sum()
             total = float((share @ (X - share @ X) ** 2).sum())
             # inputs without variance, or with one that underflows, have no scale
             gamma = 1.0 / total if total > np.finfo(float).tiny else 1.0
-        return positive_number("gamma", gamma)
+        return float(gamma)
 
     def require(self, n_rows: int, n_inputs: int, settings: OpenSettings) -> None:
         """Refuse a kernel matrix that does not fit, where the kernel tells its size."""
         if self.is_precomputed:
             self._require_gram(n_rows, n_inputs, n_rows)
-        if settings.chooses("kernel") or not self.is_named:
+        if settings.chooses("kernel") or self.is_precomputed:
             return  # an rbf kernel comes first, whose rank is not known beforehand
         kernel = make_kernel(self.kernel, degree=self.degree, coef0=self.coef0)
         if kernel.diagonal(np.zeros((1, n_inputs))) is None:  # no rows can be chosen that lie apart
@@ -257,7 +259,7 @@ def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) 
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
     has_labels = problem.y.ndim == 1
-    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
+    if has_labels and rank <= MAX_VECTORS:
         return None
     diagonal = kernel.diagonal(candidates)
     if has_labels:

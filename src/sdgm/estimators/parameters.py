@@ -223,7 +223,8 @@ class OpenSettings:
 
     def chooses(self, name: str) -> bool:
         """Whether a setting is to be chosen: it is "auto", or all of them are left open."""
-        return is_auto(self.given[name]) or all(value is None for value in self.given.values())
+        value, others = self.given[name], self.given.values()
+        return is_open(value) and (value is not None or all(each is None for each in others))
 
     @property
     def wants_choice(self) -> bool:
@@ -233,18 +234,13 @@ class OpenSettings:
     @property
     def asks_for_choice(self) -> bool:
         """Whether the user said so of any."""
-        return any(map(is_auto, self.given.values()))
+        return any(value is not None and is_open(value) for value in self.given.values())
 
     def with_values(self, values: Mapping[str, Any]) -> OpenSettings:
         """With these values, as if they had been given."""
         return replace(self, given={**self.given, **values})
 
 
-def is_auto(value: object) -> bool:
-    """Whether a setting is to be chosen from the data, by name."""
-    return isinstance(value, str) and value == "auto"
-
-
 def is_open(value: object) -> bool:
     """Whether a setting has no value of its own."""
-    return value is None or is_auto(value)
+    return value is None or (isinstance(value, str) and value == "auto")

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sdgm.core.inference.preset import Preset
-from sdgm.core.inference.presets import PRESETS
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import PRESETS, Recipe
 from sdgm.core.inference.variations import (
     for_sample,
     limited,
@@ -110,7 +109,8 @@ class Plan:
         rng = check_random_state(self.random_state)
         if isinstance(self.random_state, Integral):
             return [(int(self.random_state) + start) % 2**32 for start in range(self.n_init)]
-        return [int(seed) for seed in rng.randint(LARGEST_SEED, size=self.n_init)]
+        seeds: list[int] = rng.randint(LARGEST_SEED, size=self.n_init).tolist()
+        return seeds
 
     def with_settings(self, values: Mapping[str, Any]) -> Plan:
         """The plan of a candidate, whose open settings have these values."""
@@ -144,6 +144,7 @@ def plan_of(
     settings = settings_of(estimator, chosen)
     recipe = recipe_of(estimator)
     form = form_of(estimator, settings)
+    form.check()
     if previous is not None:
         form = form.continuing(previous[0])
     return Plan(
@@ -193,6 +194,13 @@ def recipe_of(estimator: Any) -> Recipe:
     prior = choice("prior", estimator.prior, Prior)
     positive_integer("n_init", estimator.n_init)
     choice("predictive", estimator.predictive, Predictive)
+    check_random_state(estimator.random_state)
+    if estimator.n_jobs is not None and (
+        not isinstance(estimator.n_jobs, Integral) or estimator.n_jobs == 0
+    ):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {estimator.n_jobs!r}."
+        )
     whole_number("verbose", estimator.verbose)
     positive_number("alpha", estimator.alpha)
     boolean("warm_start", estimator.warm_start)

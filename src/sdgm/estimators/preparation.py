@@ -23,9 +23,8 @@ from sdgm.estimators.parameters import (
     is_open,
 )
 from sdgm.estimators.plan import Plan, plan_of
-from sdgm.estimators.problem import LARGEST_INPUT, Problem
+from sdgm.estimators.problem import LARGEST_INPUT, Problem, Sample
 from sdgm.estimators.run import warn_user
-from sdgm.estimators.sample import Sample
 from sdgm.exceptions import ComponentsReducedWarning
 
 # deviation of a column, relative to its mean, that is only rounding
@@ -47,7 +46,8 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
     """
     check_labels(y)
     s = checked_sample_weight(sample_weight, X)
-    s *= class_factors(plan.class_weight, y, s)
+    if plan.class_weight is not None:
+        s *= class_factors(plan.class_weight, y, s)
     used = np.flatnonzero(s > 0)
     classes, codes = np.unique(y[used], return_inverse=True)
     check_classes(classes)

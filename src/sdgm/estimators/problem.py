@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 
 from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.inference.initialization import Start
@@ -13,11 +14,36 @@ from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
 from sdgm.core.model.fitted_model import Scaler
-from sdgm.estimators.sample import Sample
 
 # inputs, and features or kernel values, whose squares can still be summed
 LARGEST_INPUT = 1e70
 LARGEST_VALUE = 1e140
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    X : (N, D) array
+        Inputs in the user's units, or kernel values.
+    y : (N,) integer array or (N, C) array
+        Class indices, or frequencies of the classes that sum to one.
+    s : (N,) array
+        Weights.
+    """
+
+    X: FloatArray
+    y: LabelArray
+    s: FloatArray
+
+    @property
+    def entropy(self) -> float:
+        """The smallest log loss there can be: none where y are labels."""
+        if self.y.ndim == 1:
+            return 0.0
+        return float(self.s @ entr(self.y).sum(axis=1) / self.s.sum())
 
 
 @dataclass(frozen=True)

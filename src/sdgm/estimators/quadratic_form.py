@@ -16,8 +16,7 @@ from sdgm.core.selection.reference import Reference
 from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
 from sdgm.estimators.parameters import OpenSettings, choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import feature_bytes
+from sdgm.scale.memory import SMALL_NUMBERS, feature_bytes, require_memory
 
 # what is tried when the covariance type is left open
 SIMPLE_TO_FULL = ("tied", "diag", "full")
@@ -33,12 +32,15 @@ class QuadraticForm:
     # fewer than in the dual form: squares grow without bound between and beyond the rows
     replicates: ClassVar[float] = 8.0
 
+    def check(self) -> None:
+        """Refuse a covariance type that is not known."""
+        choice("covariance_type", self.covariance_type, CovarianceType)
+
     def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
         """Monomials of the standardised rows."""
         N, D = problem.X.shape
-        covariance_type = choice("covariance_type", self.covariance_type, CovarianceType)
-        self._require_features(N, D, covariance_type)
-        phi = monomials(D, covariance_type)
+        self._require_features(N, D, self.covariance_type)
+        phi = monomials(D, self.covariance_type)
         with np.errstate(over="ignore"):
             Phi = phi.transform(problem.X)
         if not np.abs(Phi).max() < LARGEST_VALUE:
@@ -57,6 +59,8 @@ class QuadraticForm:
 
     def _require_features(self, N: int, D: int, covariance_type: str) -> None:
         H = n_monomials(D, covariance_type)
+        if N * H <= SMALL_NUMBERS:
+            return
         what = f"The {H} features of {D} inputs on {N} rows"
         require_memory(feature_bytes(N, D, H), what, self.remedies())
 

@@ -16,7 +16,7 @@ from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 
 # Newton's method for the shared form ends at this decrement, far below what is seen in a picture
 DECREMENT = 1e-12
-MAX_STEPS = 200
+MAX_NEWTON = 200
 
 
 def quadratic_weights(model: FittedModel) -> FloatArray:
@@ -193,7 +193,7 @@ def _fitted_form(w: FloatArray, D: int) -> FloatArray:
     # below every form, so that all are Gaussians
     g = _flattened(np.array(0.0), np.zeros(D), -(largest + 0.5) * np.eye(D))
     value, grad, hessian = _log_integral(w + g, D)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON):
         step = np.linalg.solve(hessian, target[1:] - grad)
         decrement = float(step @ hessian @ step)
         if decrement < DECREMENT:
@@ -211,7 +211,7 @@ def _fitted_form(w: FloatArray, D: int) -> FloatArray:
             size /= 2.0
         g, (value, grad, hessian) = trial, new
     raise ValueError(
-        f"no form that fits the rows was found in {MAX_STEPS} steps, since the components differ "
+        f"no form that fits the rows was found in {MAX_NEWTON} steps, since the components differ "
         f"too much; use shared='zero'."
     )
 

@@ -9,8 +9,14 @@ from sdgm.core.inference.variations import with_solver
 from sdgm.core.solvers.select import Solver
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import Problem
-from sdgm.scale.memory import available_memory, require_memory
-from sdgm.scale.memory_estimate import covariance_bytes, factor_bytes, learning_bytes, n_free
+from sdgm.scale.memory import (
+    available_memory,
+    covariance_bytes,
+    factor_bytes,
+    learning_bytes,
+    n_free,
+    require_memory,
+)
 from sdgm.scale.threads import sharing_threads
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from sdgm.core.inference.learning import Result
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.model.state import Record
-from sdgm.scale.checkpoint import Checkpoint, NoCheckpoint
+from sdgm.scale.checkpoint import Checkpoint
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -75,48 +75,36 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 class Task:
-    """A fit as scikit-learn's callbacks see it; without a context nobody is told anything.
+    """A fit as scikit-learn's callbacks see it.
 
     Parameters
     ----------
     estimator : the estimator being fitted
-    make_context : callable or None
+    make_context : callable
         Makes scikit-learn's callback context.
     data : dict
         ``X``, ``y`` and ``metadata`` for callbacks that want to score.
     """
 
     def __init__(
-        self,
-        estimator: Any = None,
-        make_context: Callable[[], Any] | None = None,
-        data: dict[str, Any] | None = None,
+        self, estimator: Any, make_context: Callable[[], Any], data: dict[str, Any]
     ) -> None:
         self.estimator = estimator
         self.make_context = make_context
-        self.data = data or {}
+        self.data = data
         self.context: Any = None
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether anybody is told."""
-        return self.make_context is not None
 
     def begin(self) -> None:
         """Say that the fit begins."""
-        if self.make_context is not None:
-            self.context = self.make_context()
-            self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        self.context = self.make_context()
+        self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def end(self) -> None:
         """Say that the fit ended."""
-        if self.context is not None:
-            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
     def iteration(self, attributes: Callable[[Record], dict[str, Any]], record: Record) -> bool:
         """Tell of a record, and of the fitted attributes at its state; true to stop."""
-        if self.context is None:
-            return False
         task = self.context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         stop = task.call_on_fit_task_end(
@@ -133,19 +121,19 @@ class Run:
 
     Attributes
     ----------
-    checkpoint : Checkpoint or NoCheckpoint
+    checkpoint : Checkpoint or None
         Keeps what stages have learned, by their names.
     verbose : int
         Zero for silence, one for a line now and then, two for a line per pass.
-    task : Task
+    task : Task or None
         Who is told.
     stage : str
         Name of the stage at work.
     """
 
-    checkpoint: Checkpoint | NoCheckpoint = field(default_factory=NoCheckpoint)
+    checkpoint: Checkpoint | None = None
     verbose: int = 0
-    task: Task = field(default_factory=Task)
+    task: Task | None = None
     stage: str = "fit"
 
     def at(self, stage: str) -> Run:
@@ -154,25 +142,23 @@ class Run:
 
     def seeds(self, draw: Callable[[], list[int]]) -> list[int]:
         """Seeds of this stage: those of the checkpoint, or new ones."""
-        return self.checkpoint.drawn(self.stage, draw)
-
-    @property
-    def can_be_parallel(self) -> bool:
-        """Whether several starts can run side by side: nobody watches, and nothing is kept."""
-        return not (self.task.is_watched or self.checkpoint.is_kept)
+        return draw() if self.checkpoint is None else self.checkpoint.drawn(self.stage, draw)
 
     def learning(self, recipe: Recipe) -> Callable[..., Result]:
         """`Recipe.learn`, or in its place what the checkpoint knows of this stage."""
-        return self.checkpoint.learning(self.stage, recipe)
+        if self.checkpoint is None:
+            return recipe.learn
+        return partial(self.checkpoint.learn, self.stage, recipe)
 
     def observer(self, attributes: Callable[[Record], dict[str, Any]]) -> Callback | None:
         """Prints lines and tells callbacks, with the fitted attributes at a record."""
-        if not (self.verbose or self.task.is_watched):
+        task = self.task
+        if not self.verbose and task is None:
             return None
 
         def look(record: Record) -> bool:
             if self.verbose > 1 or (self.verbose == 1 and record.iteration % LINE_EVERY == 1):
                 print_line(record)
-            return self.task.iteration(attributes, record)
+            return task is not None and task.iteration(attributes, record)
 
         return look

@@ -17,7 +17,7 @@ from sdgm.estimators.choosing import reference_for, soft_sample
 from sdgm.estimators.parameters import checked_sample_weight, positive_integer, whole_number
 from sdgm.estimators.plan import recipe_of
 from sdgm.estimators.preparation import prepared_again
-from sdgm.estimators.sample import Sample
+from sdgm.estimators.problem import Sample
 
 
 class PathScores(NamedTuple):

@@ -42,20 +42,6 @@ ARRAYS = tuple(each.name for each in fields(State))
 NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
 
 
-class NoCheckpoint:
-    """In place of a checkpoint, where none is kept."""
-
-    is_kept = False
-
-    def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
-        """New seeds."""
-        return draw()
-
-    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
-        """How a stage learns."""
-        return recipe.learn
-
-
 class Unfinished(NamedTuple):
     """The stage at work, and its result up to its last pass but one."""
 
@@ -85,17 +71,11 @@ class Checkpoint:
     current: Unfinished | None = None
     last_written: float = field(default_factory=monotonic)
 
-    is_kept = True
-
     def drawn(self, stage: str, draw: Callable[[], list[int]]) -> list[int]:
         """Seeds of a stage: those of the file, or new ones."""
         if stage not in self.seeds:
             self.seeds[stage] = draw()
         return self.seeds[stage]
-
-    def learning(self, stage: str, recipe: Recipe) -> Callable[..., Result]:
-        """How a stage learns: from where the file left it."""
-        return partial(self.learn, stage, recipe)
 
     def learn(
         self,
@@ -184,6 +164,11 @@ class Checkpoint:
         """The checkpoint of a file, or a new one where there is none."""
         if path.is_dir():
             raise ValueError(f"the checkpoint {str(path)!r} is a folder; name a file in it.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"the folder of the checkpoint {str(path)!r} does not exist; make it, or name a "
+                "file in another."
+            )
         if not path.exists():
             return cls(path, fingerprint)
         try:
@@ -253,12 +238,9 @@ def as_record(row: FloatArray) -> Record:
 
 @contextmanager
 def kept_checkpoint(
-    path: str | os.PathLike[str] | None, fingerprint: Callable[[], str]
-) -> Iterator[Checkpoint | NoCheckpoint]:
+    path: str | os.PathLike[str], fingerprint: Callable[[], str]
+) -> Iterator[Checkpoint]:
     """The checkpoint of a path; its file is removed at the end, unless that is early."""
-    if path is None:
-        yield NoCheckpoint()
-        return
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"checkpoint must be a path or None, got {path!r}.")
     if not os.fspath(path):

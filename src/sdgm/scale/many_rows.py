@@ -31,7 +31,6 @@ from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
 from sdgm.scale.refinement import ADMISSIONS, LAST_ADMISSIONS, Stage, refined
 from sdgm.scale.sampling import (
-    LARGE_ROWS,
     LEAST_SAMPLE_ROWS,
     MIDDLE_ROWS,
     SAMPLE_ROWS,
@@ -45,16 +44,10 @@ from sdgm.scale.sampling import (
 )
 from sdgm.scale.threads import in_threads
 
+# rows up to which all of them tell what the model looks like
+LARGE_ROWS = 32_768
 # of so many rows of the second sample one leads to the mode in between
 PART = 4
-
-
-def has_many_rows(X: Any, plan: Plan) -> bool:
-    """Whether a sample decides what the model looks like."""
-    shape = getattr(X, "shape", None)
-    if shape is None:
-        shape = (len(X) if hasattr(X, "__len__") else 0,)
-    return len(shape) > 0 and shape[0] > LARGE_ROWS and why_not_by_sums(plan) is None
 
 
 def why_not_by_sums(plan: Plan) -> str | None:

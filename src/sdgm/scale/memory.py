@@ -1,4 +1,4 @@
-"""How much memory there is, and the refusal of what does not fit."""
+"""How much memory there is, what a fit needs, and the refusal of what does not fit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
+
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.selection.reference import largest_rank
+from sdgm.core.solvers.select import row_space_numbers
 
 try:
     import resource
@@ -97,3 +101,126 @@ def in_words(n_bytes: float) -> str:
     ('3.2 GB', '58 MB')
     """
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.3g} MB"
+
+
+# --- what a fit needs, by arithmetic on shapes ---
+
+# The counts of copies are those of the arrays that are alive at once where most of them are,
+# compared with measured peaks in ``tests/scale/test_memory_estimate.py``. They are of the first
+# pass, with all weights there; what pruning saves later on is nobody's to know.
+NUMBER = 8.0  # bytes
+# numbers of its largest array up to which nobody asks whether a fit has enough memory: some copies
+# of half a megabyte are less than importing numpy takes
+SMALL_NUMBERS = 1 << 16
+# weights up to which their covariance is kept
+MAX_COVARIANCE = 4_000
+# the table: as given, sorted with its labels, standardised
+TABLE_COPIES = 3
+# columns of the design that are factorised or scaled: themselves, times the root of the weights,
+# the copy that LAPACK works on, and its triangle
+COLUMN_COPIES = 4
+# of a kernel with explicit features: with a constant, scaled, two factors, times each other
+EXPLICIT_COPIES = 6
+# of a kernel's pivoted factor: itself, with a constant, as Z and R, and two while it is scaled
+FACTOR_COPIES = 5.5
+# of a kernel matrix: itself, with a constant, scaled, LAPACK's copy, and its two factors
+GRAM_COPIES = 6
+# values per weight: four arrays of the state, now and before, and what decides on their next alpha
+WEIGHT_COPIES = 40
+# of the covariance of the weights: curvature, factor, inverse, two triangles, scaled
+COVARIANCE_COPIES = 6
+# of the factor of a dense reference model, and of its precisions: one for each variance tried
+REFERENCE_COPIES, REFERENCE_POINTS = 6.5, 7
+
+
+def feature_bytes(N: int, D: int, H: int) -> float:
+    """To make H features of N rows with D inputs into a design."""
+    small = min(N, H)  # rows of square factors: the identity or singular vectors, scaled
+    return NUMBER * (TABLE_COPIES * N * D + COLUMN_COPIES * N * H + 3 * small**2)
+
+
+def explicit_bytes(N: int, D: int, n_features: int) -> float:
+    """To make the explicit features of a kernel into a design."""
+    return NUMBER * (TABLE_COPIES * N * D + EXPLICIT_COPIES * N * n_features)
+
+
+def factor_bytes(N: int, D: int, rank: int) -> float:
+    """To make a kernel into a design by a factorisation of this rank."""
+    return NUMBER * (TABLE_COPIES * N * D + FACTOR_COPIES * N * rank)
+
+
+def gram_bytes(N: int, D: int, n_columns: int) -> float:
+    """To make a matrix of kernel values into a design."""
+    return NUMBER * (TABLE_COPIES * N * D + GRAM_COPIES * N * n_columns)
+
+
+def learning_bytes(
+    table: tuple[int, int],
+    n_columns: int,
+    rank: int,
+    n_components: int,
+    n_classes: int,
+    recipe: Recipe,
+    n_threads: int = 1,
+) -> float:
+    """To learn with a design.
+
+    Parameters
+    ----------
+    table : (int, int)
+        Rows and inputs.
+    n_columns : int
+        H, the candidate columns.
+    rank : int
+        p, that of the design.
+    n_components : int
+        K of all classes.
+    n_classes : int
+    recipe : Recipe
+    n_threads : int
+        Threads that share the rows.
+    """
+    (N, D), H, p, M = table, n_columns, rank, n_components
+    K = n_free(M, recipe)
+    has_more_weights = p < H
+    # factors of the columns of each component; a square design is scaled, and nothing else
+    whitening = 0 if is_square(N, H, p) else K * H * p
+    whitening += K * p**2 if has_more_weights else 0
+    # the table, the design, responsibilities
+    data = TABLE_COPIES * N * D + N * p + H * p + 2 * N * M
+    lasts = has_more_weights or not recipe.learns_alpha
+    find_mode = recipe.method.find_mode
+    observed = not recipe.learns_alpha and find_mode.forms_missing_information and n_classes < M
+    newton = find_mode.solver.numbers(N, p, K, n_threads, lasts=lasts, observed=observed)
+    return NUMBER * (data + whitening + WEIGHT_COPIES * K * H + newton)
+
+
+def n_free(n_components: int, recipe: Recipe) -> int:
+    """Components that have weights: not all where one is pinned, or of two says it all."""
+    preparation = recipe.preparation
+    if preparation.pinned or (preparation.ties_two and n_components == 2):
+        return n_components - 1
+    return n_components
+
+
+def is_square(N: int, H: int, p: int) -> bool:
+    """Whether the columns of the design are its coordinates, as those of few features are."""
+    return p == H <= N
+
+
+def covariance_bytes(n_weights: int) -> float:
+    """To compute the covariance of the weights."""
+    return COVARIANCE_COPIES * NUMBER * n_weights**2
+
+
+def keeps_covariance(n_weights: int) -> bool:
+    """Whether the covariance of so many weights is computed: it takes little, and fits."""
+    return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
+
+
+def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
+    """To fit the dense models that settings are chosen by."""
+    p = min(n_labelled, largest_rank(n_classes))
+    K = 1 if n_classes == 2 else n_classes
+    point = 2.0 * (K * p) ** 2 if K * p <= N else row_space_numbers(N, p, K)
+    return NUMBER * (REFERENCE_COPIES * N * p + REFERENCE_POINTS * point)

@@ -17,8 +17,7 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.inference.evidence import laplace_covariance
-from sdgm.core.inference.learning import Result
-from sdgm.core.inference.mode import STEPS_TO_MODE
+from sdgm.core.inference.learning import Result, class_shares
 from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.basis import Basis
@@ -26,13 +25,14 @@ from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
+from sdgm.core.solvers.newton import STEPS_TO_MODE
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.run import Run, print_line
 from sdgm.estimators.training import Fit
-from sdgm.scale.memory_estimate import keeps_covariance
+from sdgm.scale.memory import keeps_covariance
 
 # multiplications of all passes of the outer loop together, and passes, least and most: with
 # millions of rows the weights hardly depend on the precisions
@@ -160,8 +160,7 @@ class AllRows:
         used = np.unique(np.concatenate([[0], state.column]))
         rows, Rt, seen = self.seen_by(state)
         result = run.learning(recipe)(rows, Rt, recipe.begun(seen), callback)
-        is_between = not recipe.learns_alpha or not result.records
-        if result.stop is Stop.INTERRUPTED and is_between:
+        if result.stop is Stop.INTERRUPTED and not recipe.learns_alpha:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
         end = replace(result.state, column=used[result.state.column])
         return replace(result, state=end)
@@ -302,7 +301,7 @@ def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refine
     total = class_totals(table, model.state.n_classes)
     stage = stage.standing_for(total)
     rows = AllRows.of(table, columns, recipe, stage.sample)
-    class_share = recipe.class_shares(total)
+    class_share = class_shares(total, recipe.method.class_prior)
     state = rows.in_units_of_norms(with_shares(class_share, model.state))
     # the weights at their mode, while the precisions stay as they are
     in_few_steps = not stage.is_last or work_with_more(len(table), state, columns) > HEAVY_WORK

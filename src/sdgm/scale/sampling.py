@@ -13,8 +13,7 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
-# rows up to which all of them tell what the model looks like, and how many do beyond that
-LARGE_ROWS = 32_768
+# rows that tell what the model looks like, where not all do
 SAMPLE_ROWS = 16_384
 # fewer, but not below this, with thousands of columns: multiplications for the curvature of a
 # component per class

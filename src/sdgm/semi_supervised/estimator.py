@@ -34,8 +34,7 @@ from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT
 from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
-from sdgm.scale.memory import require_memory
-from sdgm.scale.memory_estimate import NUMBER, reference_bytes
+from sdgm.scale.memory import NUMBER, reference_bytes, require_memory
 from sdgm.scale.sampling import all_in_memory
 from sdgm.scale.threads import blas_threads
 from sdgm.semi_supervised.graph import MAX_DENSE

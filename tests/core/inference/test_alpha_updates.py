@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from sdgm._typing import BoolArray, FloatArray
-from sdgm.core.inference.alpha_updates import (
+from sdgm.core.inference.recipe import FAST
+from sdgm.core.inference.relevance import (
     CLEARLY_NEEDED,
     OVERRELAXATION,
     AlphaUpdate,
@@ -21,7 +22,6 @@ from sdgm.core.inference.alpha_updates import (
     overrelaxed,
     quality_over_sparsity,
 )
-from sdgm.core.inference.presets import FAST
 from sdgm.core.model.state import State
 from tests.reference.quadratics import Quadratic, mode, quadratic
 

@@ -19,7 +19,7 @@ from sdgm.core.inference.evidence import (
     well_determined,
 )
 from sdgm.core.objective.derivatives import derivatives_of_rows
-from sdgm.core.solvers.points import log_posterior
+from sdgm.core.solvers.newton import log_posterior
 from sdgm.core.solvers.precision import DensePrecision
 from tests.reference.problems import FORMS, Problem, random_problem
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.inference.variations import with_ridge_prior
 from sdgm.core.model.state import Stop
 from tests.reference.problems import Problem, dense_weights

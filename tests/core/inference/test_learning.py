@@ -15,8 +15,7 @@ from sdgm.core.data import rows as rows_module
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
 from sdgm.core.inference.learning import learn
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.model.state import Stop
 from sdgm.core.solvers.precision import FactorizationError
 from tests.reference.problems import (

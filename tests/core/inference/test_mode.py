@@ -7,12 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.inference.variations import with_few_weights
 from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r
 from sdgm.core.objective.whitening import whiten
-from sdgm.core.solvers.points import log_posterior
+from sdgm.core.solvers.newton import log_posterior
 from tests.reference.problems import FORMS, dense_weights
 from tests.reference.recipes import changed
 from tests.reference.tasks import BOTH, task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdgm.core.inference.phases import NEVER, FewColumns, FewWeights, always
+from sdgm.core.inference.mode import NEVER, FewColumns, FewWeights, always
 from sdgm.core.model.state import State
 
 

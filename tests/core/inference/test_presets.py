@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdgm.core.inference.presets import FAST, FEW, PAPER
+from sdgm.core.inference.recipe import FAST, FEW, PAPER
 from tests.reference.recipes import values
 
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.inference.evidence import log_evidence
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.pruning import prune_components, relative_to_one_component
+from sdgm.core.inference.recipe import FAST, PAPER
+from sdgm.core.inference.relevance import prune_components, relative_to_one_component
 from sdgm.core.inference.variations import with_few_weights
 from sdgm.core.model.posterior import class_log_posterior, component_log_posterior
 from sdgm.core.model.state import State
-from sdgm.core.solvers.newton import maximize_over_w
-from sdgm.core.solvers.points import log_posterior
+from sdgm.core.solvers.newton import log_posterior, maximize_over_w
 from tests.reference.problems import Problem, dense_weights, random_problem
 
 # --- columns that all components use ---

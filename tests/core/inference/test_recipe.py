@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.model.state import Record, Stop
 from sdgm.core.solvers.precision import FactorizationError
 from tests.reference.recipes import changed, failing_after

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdgm.core.inference.presets import PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import PAPER, Recipe
 from sdgm.core.model.state import Record
 from tests.reference.problems import Problem
 from tests.reference.tasks import BOTH, task

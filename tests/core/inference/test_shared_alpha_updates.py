@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.alpha_updates import (
+from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
+from sdgm.core.inference.relevance import (
     SMALLEST_REST,
     SharedMacKay,
     SharedTwoPhase,
@@ -17,9 +19,6 @@ from sdgm.core.inference.alpha_updates import (
     evidence_of_weight,
     optimal_alpha,
 )
-from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.variations import limited, with_ridge_prior, with_shared_columns
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.learning import Result
-from sdgm.core.inference.mode import Mode
-from sdgm.core.inference.phases import NEVER, always
-from sdgm.core.inference.presets import FAST
-from sdgm.core.inference.recipe import Recipe
-from sdgm.core.inference.stopping import (
+from sdgm.core.inference.evidence import (
     SAMPLE_GAIN,
     Settled,
     SettledOrStalled,
     has_stalled,
     log_change,
 )
+from sdgm.core.inference.learning import Result
+from sdgm.core.inference.mode import NEVER, Mode, always
+from sdgm.core.inference.recipe import FAST, Recipe
 from sdgm.core.inference.variations import for_sample
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials

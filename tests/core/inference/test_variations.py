@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sdgm.core.inference.alpha_updates import SharedMacKay, SharedTwoPhase
+from sdgm.core.inference.evidence import SettledOrStalled
 from sdgm.core.inference.fixed_alpha import FixedAlpha
-from sdgm.core.inference.mode import STEPS_TO_MODE, EMGradient
-from sdgm.core.inference.phases import FewColumns, always
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
-from sdgm.core.inference.stopping import SettledOrStalled
+from sdgm.core.inference.mode import STEPS_TO_MODE, EMGradient, FewColumns, always
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
+from sdgm.core.inference.relevance import SharedMacKay, SharedTwoPhase
 from sdgm.core.inference.variations import (
     RIDGE_GAIN,
     RIDGE_TOL,

@@ -63,7 +63,7 @@ def test_surviving_monomials_are_the_chosen_columns(covariance_type: CovarianceT
 def test_blocks_do_not_change_the_products(
     block_numbers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(features, "BLOCK_NUMBERS", block_numbers)
+    monkeypatch.setattr(features, "GATHERED_NUMBERS", block_numbers)
     index = np.array([[0, 1, 3, 2], [0, 2, 3, 2], [1, 2, 0, 2]])
     expected = X[:, index[0]] * X[:, index[1]] * X[:, index[2]]
     np.testing.assert_array_equal(column_products(X.T.copy(), index), expected)

@@ -13,7 +13,8 @@ from sklearn.mixture import GaussianMixture
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.features import CovarianceType, monomials, n_monomials
-from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian, weights_from_gaussian
+from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
+from tests.reference.gaussians import weights_from_gaussian
 
 
 def random_gaussians(K: int, D: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:

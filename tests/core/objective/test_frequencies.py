@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.initialization import Start, initial_responsibilities, initial_state
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, monomials
 from sdgm.core.model.posterior import row_posterior

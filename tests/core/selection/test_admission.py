@@ -15,7 +15,7 @@ from sdgm.core.data import blocked_rows as reduction
 from sdgm.core.data import rows as rows_module
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten

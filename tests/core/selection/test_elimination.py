@@ -15,8 +15,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.learning import Result
-from sdgm.core.inference.presets import FAST, PAPER
-from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.recipe import FAST, PAPER, Recipe
 from sdgm.core.model.state import State, Stop
 from sdgm.core.selection import elimination
 from sdgm.core.selection.elimination import (

@@ -8,8 +8,13 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.objective.derivatives import Mixture
-from sdgm.core.solvers.newton import newton_point
-from sdgm.core.solvers.points import MAX_HALVINGS, GradientPoint, backtracking, gradient_point
+from sdgm.core.solvers.newton import (
+    MAX_HALVINGS,
+    GradientPoint,
+    backtracking,
+    gradient_point,
+    newton_point,
+)
 from sdgm.core.solvers.precision import FactorizationError
 from tests.reference.problems import random_problem
 

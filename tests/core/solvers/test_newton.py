@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from sdgm._typing import FloatArray
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
-from sdgm.core.solvers.newton import maximize_over_w
-from sdgm.core.solvers.points import NewtonPoint, log_posterior
+from sdgm.core.solvers.newton import NewtonPoint, log_posterior, maximize_over_w
 from sdgm.core.solvers.precision import precision_cholesky
 from tests.reference.problems import FORMS, Problem, random_problem, random_responsibilities
 

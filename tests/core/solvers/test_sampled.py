@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
-from sdgm.core.inference.presets import FAST
+from sdgm.core.inference.recipe import FAST
 from sdgm.core.inference.variations import limited
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers import newton
 from sdgm.core.solvers import sampled as sampled_newton
-from sdgm.core.solvers.newton import FLATTEST, saddle_free_cholesky
-from sdgm.core.solvers.points import NewtonPoint, log_posterior
+from sdgm.core.solvers.newton import NewtonPoint, log_posterior
+from sdgm.core.solvers.precision import FLATTEST, saddle_free_cholesky
 from sdgm.core.solvers.sampled import (
     ENOUGH_ROWS,
     Change,
@@ -131,7 +131,7 @@ def test_a_poor_sample_is_given_up_not_the_mode(seed: int) -> None:
 
 def test_with_many_weights_the_steps_end_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, state = rows_of(0), state_of(0)
-    monkeypatch.setattr(sampled_newton, "STEPS", 1)
+    monkeypatch.setattr(sampled_newton, "SAMPLED_STEPS", 1)
     sampled = with_sample(rows, 1000)
     to_the_mode = end_of(sampled, state, tol=1e-9)
     monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
@@ -166,7 +166,7 @@ def near_a_saddle(seed: int) -> State:
 
 def test_steps_lead_away_from_a_saddle(monkeypatch: pytest.MonkeyPatch) -> None:
     # few of them, and no help by Newton's own
-    monkeypatch.setattr(sampled_newton, "STEPS", 12)
+    monkeypatch.setattr(sampled_newton, "SAMPLED_STEPS", 12)
     monkeypatch.setattr(sampled_newton, "MANY_COORDINATES", 1)
     monkeypatch.setattr(sampled_newton, "COMES_CLOSER", np.inf)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdgm.core import cost
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.solvers import newton, sampled, truncated
-from sdgm.core.solvers.points import Target
+from sdgm.core.solvers.newton import Target
 from sdgm.core.solvers.sampled import ENOUGH_ROWS, RowsWithSample
-from sdgm.core.solvers.select import AUTOMATIC, Solver, SolverChoice
+from sdgm.core.solvers.select import AUTOMATIC, Solver, SolverChoice, blocks_work, dense_work
 from tests.reference.problems import random_problem
 
 FULL, BLOCK = SolverChoice(Solver.FULL), SolverChoice(Solver.BLOCK)
@@ -30,7 +29,7 @@ def test_the_solver_is_chosen_by_the_work() -> None:
 
 def test_blocks_must_be_many_times_less_work_unless_the_evidence_is_that_of_a_sample() -> None:
     sizes = np.full(4, 150.0)
-    whole, blocks = cost.dense_work(100_000, sizes), cost.blocks_work(100_000, sizes, 150)
+    whole, blocks = dense_work(100_000, sizes), blocks_work(100_000, sizes, 150)
     assert blocks < whole < AUTOMATIC.blocks_pay * blocks
     assert not AUTOMATIC.uses_blocks(100_000, sizes, 150)
     assert SolverChoice(blocks_pay=1.0).uses_blocks(100_000, sizes, 150)

@@ -13,10 +13,9 @@ import numpy as np
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.evidence import empty_record, record_of, updated_pi
+from sdgm.core.inference.evidence import Settled, empty_record, log_change, record_of, updated_pi
 from sdgm.core.inference.learning import Observer, Result, class_shares
 from sdgm.core.inference.mode import EM, EMGradient
-from sdgm.core.inference.stopping import Settled, log_change
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_totals
 from sdgm.core.objective.whitening import whiten

@@ -6,20 +6,56 @@ every Newton step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
-from sdgm.core.inference.phases import Phase
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import fit_of_rows, mean_change_of_r, mixture_at
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.points import NewtonPoint, Target
+from sdgm.core.solvers.newton import STEPS_TO_MODE, NewtonPoint, Target
 from sdgm.core.solvers.select import AUTOMATIC, SolverChoice
 
-# Newton steps where w is to reach its mode; it takes five to ten
-STEPS_TO_MODE = 50
+# --- when the mode is to be reached ---
+
+# The paper's update of alpha is gradual, which many correlated weights need. Few weights can be
+# brought to their mode and judged each by itself: the final phase of the `fast` preset.
+Phase = Callable[[State], bool]
+
+
+@dataclass(frozen=True)
+class FewWeights:
+    """Whether there are at most this many weights per component; zero for never."""
+
+    per_component: int
+
+    def __call__(self, state: State) -> bool:
+        return state.n_weights <= self.per_component * state.n_components
+
+
+@dataclass(frozen=True)
+class FewColumns:
+    """The same of columns that components share."""
+
+    per_component: int
+
+    def __call__(self, state: State) -> bool:
+        return len(np.unique(state.column)) <= self.per_component * state.n_components
+
+
+def always(state: State) -> bool:
+    """Whatever the state."""
+    return True
+
+
+NEVER = FewWeights(0)
+
+
+# --- ways to it ---
 
 
 class Mode(NamedTuple):

@@ -1,4 +1,4 @@
-"""All of a fit that does not depend on the data: how it is prepared, and how it is learned."""
+"""All of a fit that does not depend on the data, and the two presets: `PAPER` and `FAST`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.rows import RowSource
+from sdgm.core.inference.evidence import Settled
 from sdgm.core.inference.fixed_alpha import FixedAlpha, learn_with_fixed_alpha
-from sdgm.core.inference.learning import Method, Result, class_shares, learn
-from sdgm.core.inference.pruning import relative_to_one_component
+from sdgm.core.inference.learning import Method, Result, learn
+from sdgm.core.inference.mode import EM, EMGradient, FewWeights
+from sdgm.core.inference.preset import Preset
+from sdgm.core.inference.relevance import (
+    Bounds,
+    EmptyComponents,
+    EmptyComponentsAndTies,
+    MacKay,
+    TwoPhase,
+    relative_to_one_component,
+)
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
@@ -68,10 +78,6 @@ class Recipe:
             return relative_to_one_component(state)
         return state
 
-    def class_shares(self, totals: FloatArray) -> FloatArray:
-        """What pi sums to within each class, given the summed weights of its samples: (C,)."""
-        return class_shares(totals, self.method.class_prior)
-
     def learn(
         self,
         rows: RowSource,
@@ -84,8 +90,8 @@ class Recipe:
     ) -> Result:
         """Algorithm 1, or what is left of it with alpha held.
 
-        An interrupt from the keyboard, or a precision that cannot be factorised after the first
-        pass, ends learning with the state so far.
+        An interrupt from the keyboard, or a precision that cannot be factorised, ends learning
+        with the state so far; before the first pass there is none, and it is raised.
 
         Parameters
         ----------
@@ -109,11 +115,58 @@ class Recipe:
                 result = learn_with_fixed_alpha(rows, Rt, state, self.method, observe, earlier)
             else:
                 result = learn(rows, Rt, state, self.method, observe, earlier)
-        except KeyboardInterrupt:
-            return Result(last, records, Stop.INTERRUPTED)
-        except FactorizationError:
+        except (KeyboardInterrupt, FactorizationError) as trouble:
             if not records:
                 raise
-            return Result(last, records, Stop.NUMERICAL)
+            is_interrupt = isinstance(trouble, KeyboardInterrupt)
+            return Result(last, records, Stop.INTERRUPTED if is_interrupt else Stop.NUMERICAL)
         # the record of a model without weights is not observed
         return replace(result, records=[*records, *result.records[len(records) :]])
+
+
+# --- the two presets, part by part ---
+
+# The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when
+# its mean change is below 1e-3, alpha when its squared changes sum to less than 1e-5. They have no
+# lower bound of alpha; without one 1 / alpha overflows on weakly scaled inputs.
+PAPER = Recipe(
+    Preparation(
+        standardize=False,
+        merge_rows=False,
+        scale_columns=False,
+        pinned=True,
+        ties_two=False,
+        alpha=1.0,
+    ),
+    Method(
+        max_iter=20_000,
+        find_mode=EM(max_passes=500, r_tol=1e-3, max_steps=100, tol=1e-12),
+        update_alpha=MacKay(Bounds(floor=1e-12, cap=1e5)),
+        prune=EmptyComponents(min_share=1e-5),
+        has_converged=Settled(tol=0.0, squared_tol=1e-5),
+        class_prior=False,
+    ),
+)
+
+# Twelve weights per component, three Newton steps, a start of alpha = 0.1 and 0.05 of evidence were
+# settled on Ripley's data and Banana; `python -m benchmarks presets` measures what they lead to.
+FEW = FewWeights(12)
+FAST = Recipe(
+    Preparation(
+        standardize=True,
+        merge_rows=True,
+        scale_columns=True,
+        pinned=False,
+        ties_two=True,
+        alpha=0.1,
+    ),
+    Method(
+        max_iter=500,
+        find_mode=EMGradient(max_steps=3, tol=1e-3, to_mode=FEW),
+        update_alpha=TwoPhase(Bounds(floor=1e-8, cap=1e5), FEW, min_evidence=0.05),
+        prune=EmptyComponentsAndTies(min_share=1e-5, final_phase=FEW),
+        has_converged=Settled(tol=1e-2, waits=FEW),
+        class_prior=True,
+    ),
+)
+PRESETS = {Preset.FAST: FAST, Preset.PAPER: PAPER}

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdgm.core.inference.alpha_updates import MacKay, SharedMacKay, SharedTwoPhase, TwoPhase
+from sdgm.core.inference.evidence import Settled, SettledOrStalled
 from sdgm.core.inference.fixed_alpha import FixedAlpha
 from sdgm.core.inference.learning import Method
-from sdgm.core.inference.mode import EM, STEPS_TO_MODE, EMGradient
-from sdgm.core.inference.phases import NEVER, FewColumns, FewWeights, always
-from sdgm.core.inference.pruning import EmptyComponentsAndTies
+from sdgm.core.inference.mode import (
+    EM,
+    NEVER,
+    EMGradient,
+    FewColumns,
+    FewWeights,
+    always,
+)
 from sdgm.core.inference.recipe import Recipe
-from sdgm.core.inference.stopping import Settled, SettledOrStalled
+from sdgm.core.inference.relevance import (
+    EmptyComponentsAndTies,
+    MacKay,
+    SharedMacKay,
+    SharedTwoPhase,
+    TwoPhase,
+)
+from sdgm.core.solvers.newton import STEPS_TO_MODE
 from sdgm.core.solvers.select import Solver
 
 # with alpha fixed there is nothing but w, r and pi to converge, and they are brought close: gain in

@@ -6,6 +6,7 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 
+# Lloyd's passes at most; dozens are usual, and a start need not be exact
 MAX_ITERATIONS = 100
 
 

@@ -22,7 +22,7 @@ ABSENT = -1
 SQUARED_NORM = -2
 
 # numbers in a gathered block of columns: small enough to stay in the cache
-BLOCK_NUMBERS = 1 << 16
+GATHERED_NUMBERS = 1 << 16
 
 
 class CovarianceType(StrEnum):
@@ -214,7 +214,7 @@ def column_products(columns: FloatArray, index: IntArray) -> FloatArray:
     columns = np.ascontiguousarray(columns)  # gathering rows of a transpose would crawl
     N, n_terms = columns.shape[1], index.shape[1]
     products = np.empty((n_terms, N))
-    step = max(1, BLOCK_NUMBERS // max(1, N))
+    step = max(1, GATHERED_NUMBERS // max(1, N))
     for start in range(0, n_terms, step):
         block = products[start : start + step]
         factors = index[:, start : start + step]

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.model.features import column_products
 
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -114,10 +113,15 @@ class PolynomialKernel(Kernel):
         """
         bias = np.full((int(self.coef0 > 0), len(X)), math.sqrt(self.coef0))
         entries = np.concatenate([bias, math.sqrt(self.gamma) * X.T])  # (D + 1 or D, N)
-        index = _sorted_choices(len(entries), self.degree)
-        psi = column_products(entries, index)
-        psi *= np.sqrt(_n_reorderings(index))
-        return psi
+        choices = chain.from_iterable(
+            combinations_with_replacement(range(len(entries)), self.degree)
+        )
+        index = np.fromiter(choices, dtype=np.intp).reshape(-1, self.degree).T
+        psi = entries[index[0]]  # (n_choices, N)
+        for factor in index[1:]:
+            psi *= entries[factor]
+        psi *= np.sqrt(_n_reorderings(index))[:, None]
+        return psi.T
 
     def explicit_size(self, n_features: int) -> int:
         n_entries = n_features + int(self.coef0 > 0)
@@ -125,12 +129,6 @@ class PolynomialKernel(Kernel):
 
     def diagonal(self, X: FloatArray) -> FloatArray:
         return (self.gamma * np.einsum("nd,nd->n", X, X) + self.coef0) ** self.degree
-
-
-def _sorted_choices(n_entries: int, degree: int) -> IntArray:
-    """All non-decreasing choices of ``degree`` entries: (degree, n_choices)."""
-    choices = chain.from_iterable(combinations_with_replacement(range(n_entries), degree))
-    return np.fromiter(choices, dtype=np.intp).reshape(-1, degree).T
 
 
 def _n_reorderings(index: IntArray) -> FloatArray:

@@ -29,10 +29,6 @@ class Mixture(NamedTuple):
         """Whether some class has several components, so that r is not known."""
         return len(self.log_pi) > int(self.component_class[-1]) + 1
 
-    def at(self, V: FloatArray) -> Mixture:
-        """The same mixture with other score vectors."""
-        return Mixture(V, self.log_pi, self.component_class)
-
 
 def mixture_at(whitening: Whitening, theta: FloatArray, state: State) -> Mixture:
     """The model with these whitened weights, and pi of the state."""

@@ -19,7 +19,6 @@ from itertools import combinations
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.cost import pairs_work, whole_work
 from sdgm.core.objective.whitening import Picks, Whitening
 
 # how many times less work the pairs must be, since their matrices are smaller and more
@@ -104,6 +103,20 @@ class Pairs:
         part = B[np.ix_(one.position, other.position)]
         part *= np.outer(self.number[one.coordinates], self.number[other.coordinates])
         return part
+
+
+def whole_work(sizes: FloatArray) -> float:
+    """For the information of one row, all coordinates at once."""
+    return float(sizes.sum() ** 2 + sizes @ sizes)
+
+
+def pairs_work(sizes: FloatArray, n_columns: int) -> float:
+    """The same by pairs of components, which share ``n_columns`` columns of Z.
+
+    Components without coordinates count as one.
+    """
+    n_sides = min(int(np.count_nonzero(sizes)) + 1, len(sizes))
+    return 0.5 * n_sides * (n_sides - 1) * n_columns**2
 
 
 def pairs_pay(n_rows: int, whitening: Whitening) -> bool:

@@ -9,7 +9,7 @@ a Cholesky factor of ``R_a A^-1 R_a'`` would square the condition number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -157,7 +157,7 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
     n_weights = weight_starts[1:] - weight_starts[:-1]
     if n_weights.max(initial=0) <= p:
         factor: FloatArray | Picks
-        if is_diagonal_matrix(Rt):
+        if len(Rt) == p and np.count_nonzero(Rt) == np.count_nonzero(Rt.diagonal()):
             factor = Picks(state.column, Rt.diagonal()[state.column] * prior_std)
         else:
             factor = (Rt[state.column] * prior_std[:, None]).T
@@ -171,34 +171,25 @@ def whiten(Rt: FloatArray, state: State) -> Whitening:
             component=state.component,
             column=state.column,
         )
-    upper = _upper_triangle(p)
+    upper = np.tri(p, dtype=bool).T
     factors = []
     for first, last in pairwise(weight_starts.tolist()):
         A_inv_sqrt_Rt = Rt[state.column[first:last]]  # (n_k, p)
         A_inv_sqrt_Rt *= prior_std[first:last, None]
         few = last - first <= p
         factors.append((None, A_inv_sqrt_Rt.T) if few else rq(A_inv_sqrt_Rt.T, upper))
+    Qs, Ls = zip(*factors, strict=True)
     sizes = np.minimum(n_weights, p)
     return Whitening(
         rank=p,
-        factor=np.concatenate([L for _, L in factors], axis=1),
-        Q=tuple(Q for Q, _ in factors),
+        factor=np.concatenate(Ls, axis=1),
+        Q=Qs,
         prior_std=prior_std,
         starts=np.concatenate([[0], np.cumsum(sizes)]),
         weight_starts=weight_starts,
         component=np.repeat(np.arange(len(sizes)), sizes),
         column=state.column,
     )
-
-
-def is_diagonal_matrix(A: FloatArray) -> bool:
-    """Whether a matrix is square and all its numbers are on the diagonal."""
-    return A.shape[0] == A.shape[1] and np.count_nonzero(A) == np.count_nonzero(A.diagonal())
-
-
-@lru_cache(maxsize=8)
-def _upper_triangle(p: int) -> BoolArray:
-    return np.tri(p, dtype=bool).T
 
 
 def rq(block: FloatArray, upper: BoolArray) -> tuple[FloatArray, FloatArray]:

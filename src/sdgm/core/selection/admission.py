@@ -19,14 +19,15 @@ from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.solvers.precision import FactorizationError, robust_precision_cholesky
 
-# part of the admitted weights that may be noise, and part of all noise whose ratio is above one
+# part of the admitted weights that may be noise, and part of all noise whose ratio is above one:
+# the ratio of noise is a squared standard normal number
 MOST_NOISE = 0.2
 ABOVE_ONE = 0.3173
 # limits for computing what active weights leave of the curvature of the others: numbers (working
 # memory is several times that), multiplications, and the fewest rows per weight
 MOST_NUMBERS = 1 << 22
 MOST_WORK = 2.5e11
-ENOUGH_ROWS = 32
+ROWS_PER_WEIGHT = 32
 # part of the variance of a gradient by which it may be wrong
 LARGEST_ERROR = 0.2
 # part of its curvature below which a weight says only what others say
@@ -122,7 +123,7 @@ def considers_others(sample: RowSource, state: State, n_columns: int) -> bool:
     """
     numbers = float(state.n_weights) * state.n_components * n_columns
     return (
-        len(sample) >= ENOUGH_ROWS * state.n_weights
+        len(sample) >= ROWS_PER_WEIGHT * state.n_weights
         and numbers <= MOST_NUMBERS
         and len(sample) * numbers <= MOST_WORK
     )

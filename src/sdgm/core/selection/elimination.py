@@ -17,8 +17,9 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import updated_pi, weight_covariance
-from sdgm.core.inference.pruning import prune_components, relative_to_one_component
+from sdgm.core.inference.learning import class_shares
 from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.relevance import prune_components, relative_to_one_component
 from sdgm.core.inference.variations import at_fixed_alpha
 from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, mixture_at
@@ -137,7 +138,7 @@ def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recip
 
 def at_mode(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recipe) -> Point:
     """The state with w at its mode and pi at its fixed point."""
-    class_share = recipe.class_shares(class_weights(rows.y, rows.s))
+    class_share = class_shares(class_weights(rows.y, rows.s), recipe.method.class_prior)
     pi = updated_pi(state.pi, state.component_class, class_share)
     result = recipe.learn(rows, Rt, replace(state, pi=pi))
     if result.stop is Stop.INTERRUPTED:

@@ -24,8 +24,7 @@ from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening, whiten
 from sdgm.core.selection.generative import Generative, generative_models
-from sdgm.core.solvers.newton import maximize_over_w
-from sdgm.core.solvers.points import NewtonPoint, log_posterior
+from sdgm.core.solvers.newton import NewtonPoint, log_posterior, maximize_over_w
 from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision
 
 # scales of the kernels on standardised inputs, times one over their number

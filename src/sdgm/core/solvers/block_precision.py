@@ -15,11 +15,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.cost import KEPT_NUMBERS
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.objective.whitening import Picks, Whitening
 from sdgm.core.solvers.precision import robust_precision_cholesky
+
+# most posteriors that conjugate gradients keep from one product to the next
+KEPT_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True)

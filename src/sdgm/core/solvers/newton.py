@@ -2,26 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 
-import numpy as np
 from scipy.linalg import lapack
 
 from sdgm._typing import FloatArray
-from sdgm.core.cost import MAX_OBSERVED
 from sdgm.core.data.rows import Rows, RowSource
 from sdgm.core.objective.derivatives import (
     Derivatives,
+    Fit,
     Mixture,
     derivatives_of_rows,
+    gradient_of_rows,
     row_space_derivatives,
 )
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.points import Climb, GradientPoint, NewtonPoint, Target, backtracking
-from sdgm.core.solvers.precision import DensePrecision, RowSpacePrecision, precision_cholesky
+from sdgm.core.solvers.precision import (
+    DensePrecision,
+    FactorizationError,
+    Precision,
+    RowSpacePrecision,
+    precision_cholesky,
+    saddle_free_cholesky,
+)
 
-# part of the complete information that counts as flat where the observed one has no sign
-FLATTEST = 0.02
+# Newton steps where w is to reach its mode; it takes five to ten, and more only near a saddle
+STEPS_TO_MODE = 50
+# a direction that is uphill raises the objective within this many halvings unless rounding rules
+MAX_HALVINGS = 30
+# relative loss of the objective that counts as rounding, not as a failed step
+ROUNDING = 1e-12
+
+
+class NewtonPoint(NamedTuple):
+    """A point, and the quadratic model of the log posterior there."""
+
+    theta: FloatArray  # whitened weights: (m,)
+    mixture: Mixture  # the same point in the coordinates of Z
+    fit: Fit
+    precision: Precision  # ``I`` and the curvature of J
+    direction: FloatArray  # Newton step: (m,)
+    gain: float  # what it promises to add to the log posterior; near zero at the mode
+
+
+class GradientPoint(NamedTuple):
+    """A point, the fit and the gradient of the log posterior there."""
+
+    theta: FloatArray
+    mixture: Mixture
+    fit: Fit
+    grad: FloatArray
+
+    def with_step(self, precision: Precision, direction: FloatArray) -> NewtonPoint:
+        """The point with a Newton step from it."""
+        gain = 0.5 * float(self.grad @ direction)
+        return NewtonPoint(self.theta, self.mixture, self.fit, precision, direction, gain)
+
+
+# from a mixture and its whitened weights to where a climb ended, and how many steps it took
+Climb = Callable[[Mixture, FloatArray], tuple[NewtonPoint, int]]
+
+
+class Target(NamedTuple):
+    """What a climb is to reach.
+
+    Attributes
+    ----------
+    tol : float
+        Gain that the next step promises at the end.
+    max_steps, steps_to_mode : int
+        Newton steps at most; the latter where the mode is to be reached, or r comes from the start.
+    to_mode : bool
+        Whether the mode is to be reached, and not only neared.
+    r_from : Mixture or None
+        The model that gives r, held fixed (the paper's M-step); None for the model itself, which
+        makes the log likelihood the objective and the step one of the EM gradient algorithm.
+    saddle_free : bool
+        Whether steps leave a saddle as fast as they come to a mode, rather than as EM does.
+    exact_precision : bool
+        Whether the precision at the end is needed as it is, and not only nearly.
+    """
+
+    tol: float
+    max_steps: int
+    steps_to_mode: int
+    to_mode: bool
+    r_from: Mixture | None = None
+    saddle_free: bool = False
+    exact_precision: bool = True
+
+
+def gradient_point(
+    rows: RowSource,
+    whitening: Whitening,
+    mixture: Mixture,
+    theta: FloatArray,
+    r_from: Mixture | None = None,
+) -> GradientPoint:
+    """A point with its gradient, by one pass over the rows."""
+    here = gradient_of_rows(rows, mixture, r_from)
+    return GradientPoint(theta, mixture, here.fit, whitening.of_scores(here.of_V) - theta)
+
+
+def log_posterior(fit: Fit, theta: FloatArray, *, complete: bool) -> float:
+    """``J - |theta|^2 / 2`` (log posterior), or with the observed log likelihood in place of J.
+
+    The paper leaves out the factor 1/2 of the Gaussian prior.
+    """
+    return (fit.J if complete else fit.log_likelihood) - 0.5 * float(theta @ theta)
+
+
+class Point(Protocol):
+    """A point whose fit is known."""
+
+    @property
+    def fit(self) -> Fit: ...
+
+
+P = TypeVar("P", bound=Point)
+
+
+def backtracking(
+    here: NewtonPoint,
+    whitening: Whitening,
+    at: Callable[[Mixture, FloatArray], P],
+    *,
+    complete: bool,
+) -> P | None:
+    """Where the longest of the steps 1, 1/2, 1/4, ... leads that does not lower the objective."""
+    before = log_posterior(here.fit, here.theta, complete=complete)
+    for halvings in range(MAX_HALVINGS):
+        theta = here.theta + 0.5**halvings * here.direction
+        try:
+            there = at(here.mixture._replace(V=whitening.score_vectors(theta)), theta)
+        except FactorizationError:  # too far for the scores to be numbers
+            continue
+        if log_posterior(there.fit, theta, complete=complete) >= before - ROUNDING * abs(before):
+            return there
+    return None
+
+
+# --- the whole Newton matrix ---
+
+# coordinates up to which the observed information is formed although there are fewer rows than
+# coordinates, and made positive definite where it is not: eigenvectors take longer beyond
+MAX_OBSERVED = 1000
 
 
 def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
@@ -161,24 +288,3 @@ def observed_cholesky(
     if factor is None and precision is not None:
         return saddle_free_cholesky(precision.cholesky, here.missing)
     return factor
-
-
-def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
-    """Cholesky factor of the observed information with positive eigenvalues, if there is one.
-
-    The eigenvalues, in units of the complete information (whose factor, with the prior, is given),
-    are one minus the eigenvalues of the missing one. Their absolute values are taken: a step then
-    leaves a saddle as fast as it would come to a mode, where EM hardly moves.
-    """
-    L = np.tril(cholesky)
-    half, _ = lapack.dtrtrs(L, missing, lower=1)
-    relative, _ = lapack.dtrtrs(L, half.T, lower=1)
-    if not np.isfinite(relative).all():
-        return None
-    try:
-        eigenvalues, vectors = np.linalg.eigh(relative)
-    except np.linalg.LinAlgError:
-        return None
-    root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
-    factor, info = lapack.dpotrf(root @ root.T, lower=1)
-    return factor if info == 0 else None

@@ -27,6 +27,8 @@ class FactorizationError(ArithmeticError):
 # multiples of the largest entry, added to the diagonal in turn when the Cholesky factorisation
 # fails, which happens when an alpha near zero makes a whitened column huge
 JITTER_LADDER = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+# part of the complete information that counts as flat where the observed one has no sign
+FLATTEST = 0.02
 
 
 class Precision(Protocol):
@@ -184,6 +186,27 @@ def robust_precision_cholesky(curvature: FloatArray) -> FloatArray:
         if factor is not None:
             return factor
     raise trouble(curvature)
+
+
+def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArray | None:
+    """Cholesky factor of the observed information with positive eigenvalues, if there is one.
+
+    The eigenvalues, in units of the complete information (whose factor, with the prior, is given),
+    are one minus the eigenvalues of the missing one. Their absolute values are taken: a step then
+    leaves a saddle as fast as it would come to a mode, where EM hardly moves.
+    """
+    L = np.tril(cholesky)
+    half, _ = lapack.dtrtrs(L, missing, lower=1)
+    relative, _ = lapack.dtrtrs(L, half.T, lower=1)
+    if not np.isfinite(relative).all():
+        return None
+    try:
+        eigenvalues, vectors = np.linalg.eigh(relative)
+    except np.linalg.LinAlgError:
+        return None
+    root = (L @ vectors) * np.sqrt(np.maximum(np.abs(1.0 - eigenvalues), FLATTEST))
+    factor, info = lapack.dpotrf(root @ root.T, lower=1)
+    return factor if info == 0 else None
 
 
 def trouble(curvature: FloatArray) -> FactorizationError:

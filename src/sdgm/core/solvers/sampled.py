@@ -19,23 +19,23 @@ from sdgm._typing import FloatArray
 from sdgm.core.data.rows import Rows, RowSource, S
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows
 from sdgm.core.objective.whitening import Whitening
-from sdgm.core.solvers.newton import maximize_over_w, observed_cholesky
-from sdgm.core.solvers.points import (
+from sdgm.core.solvers.newton import (
+    STEPS_TO_MODE,
     Climb,
     GradientPoint,
     NewtonPoint,
     Target,
     backtracking,
     gradient_point,
+    maximize_over_w,
+    observed_cholesky,
 )
 from sdgm.core.solvers.precision import DensePrecision
 
 # rows of a sample per coordinate above which its information is near enough to all rows'
 ENOUGH_ROWS = 64
-# steps after which the sample is given up, and Newton steps with all rows then; five to ten are
-# usual for both
-STEPS = 25
-NEWTON_STEPS = 50
+# steps after which the sample is given up, for Newton steps with all rows; five to ten are usual
+SAMPLED_STEPS = 25
 # with this many coordinates Newton steps take too long: the sample is kept if at most this part of
 # the first gain is left, and the next pass goes on
 MANY_COORDINATES = 256
@@ -128,7 +128,7 @@ def maximize_by_sample(
     information, seen = information_at(place), list[Change]()
     here = system(place)
     steps, first_gain, enough = 0, here.gain, CLOSER * tol
-    while steps < STEPS and here.gain > enough:
+    while steps < SAMPLED_STEPS and here.gain > enough:
         steps += 1
         there = backtracking(here, whitening, at, complete=False)
         if there is None:
@@ -153,7 +153,7 @@ def maximize_by_sample(
         whitening,
         here.mixture,
         here.theta,
-        max_steps=NEWTON_STEPS,
+        max_steps=STEPS_TO_MODE,
         tol=tol,
         r_from=None,
         observed=observed,

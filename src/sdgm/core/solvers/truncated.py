@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core import cost
 from sdgm.core.data.rows import RowSource
 from sdgm.core.objective.derivatives import Mixture
 from sdgm.core.objective.whitening import Whitening
@@ -26,7 +25,7 @@ from sdgm.core.solvers.block_precision import (
     curvature_blocks,
     curvature_product,
 )
-from sdgm.core.solvers.points import (
+from sdgm.core.solvers.newton import (
     Climb,
     GradientPoint,
     NewtonPoint,
@@ -43,13 +42,13 @@ MAX_PRODUCTS = 60
 # least number of products after which the blocks are computed again, where that is less work
 MANY_PRODUCTS = 30
 # steps in place of one with Newton's matrix: they are rougher, and much less work
-STEPS = 10
+ROUGH_STEPS = 10
 # trust radius relative to the step that was taken, in full or in part
 FAR, NEAR = 4.0, 1.0
 # log posterior per component that a climb gains before its end counts as elsewhere
 ELSEWHERE = 0.1
-# in place of the steps to the mode of the whole matrix, since each is several
-STEPS_TO_MODE = 10
+# in place of `STEPS_TO_MODE` of the whole matrix, since each is `ROUGH_STEPS`
+STEPS_BY_BLOCKS = 10
 
 
 def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
@@ -61,7 +60,7 @@ def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: boo
         maximize_by_blocks,
         rows,
         whitening,
-        max_steps=max(STEPS_TO_MODE, target.max_steps) if goes_far else target.max_steps,
+        max_steps=max(STEPS_BY_BLOCKS, target.max_steps) if goes_far else target.max_steps,
         tol=target.tol,
         r_from=target.r_from,
         observed=target.to_mode and follows_r and several,
@@ -101,14 +100,14 @@ def maximize_by_blocks(
         return place.with_step(blocks, path.end), path
 
     sizes = np.diff(whitening.starts).astype(np.float64)
-    many_products = max(MANY_PRODUCTS, cost.products_per_blocks(sizes, whitening.rank))
+    many_products = max(MANY_PRODUCTS, products_per_blocks(sizes, whitening.rank))
     place = at(mixture, theta)
     blocks, known_at = blocks_at(place), height(place)
     first = squared_size(place.grad, blocks)
     radius = np.inf
     here, path = system(place, blocks, ROUGH, radius)
     steps, n_products = 0, path.n_products
-    while steps < STEPS * max_steps and here.gain > 0.0:
+    while steps < ROUGH_STEPS * max_steps and here.gain > 0.0:
         steps += 1
         there = backtracking(here, whitening, at, complete=complete)
         if there is None:
@@ -217,3 +216,8 @@ def conjugate_gradients(
         direction = z + ratio * direction
         xx, xd, dd = longer, ratio * (xd + step * dd), rho + ratio**2 * dd
     return Path(x, np.sqrt(xx), MAX_PRODUCTS)
+
+
+def products_per_blocks(sizes: FloatArray, rank: int) -> float:
+    """Products with the curvature, of 2 p K multiplications a row, that cost as much as blocks."""
+    return float(sizes @ sizes) / (2 * rank * len(sizes))

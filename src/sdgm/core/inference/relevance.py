@@ -1,4 +1,4 @@
-"""How the precisions alpha move, and which weights leave.
+"""Automatic relevance determination: how alpha moves, and which weights and components leave.
 
 `MacKay` is the paper's update. `TwoPhase` takes longer steps while weights are many, and judges
 them one by one once they are few. The `Shared` forms have one alpha per column for all components.
@@ -6,15 +6,14 @@ them one by one once they are few. The `Shared` forms have one alpha per column 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.evidence import updated_alpha
-from sdgm.core.inference.mode import Mode
-from sdgm.core.inference.phases import FewColumns, FewWeights
+from sdgm.core.inference.mode import FewColumns, FewWeights, Mode, Phase
 from sdgm.core.model.state import State
 
 # quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
@@ -29,19 +28,16 @@ SMALLEST_DOUBT = 1e-200
 OVERRELAXATION = 2.0
 # least part of a weight's prior variance that is left, to take the logarithm of
 SMALLEST_REST = 1e-12
+# relative difference of weights that is only rounding; among equals the last is the reference
+SAME_SIZE = 1e-6
 
 
 class AlphaStep(NamedTuple):
-    """What an update makes of the precisions: (n_active,) each."""
+    """What an update makes of the precisions: (n_active,)."""
 
     alpha: FloatArray
     keep: BoolArray  # which weights stay
-    before: FloatArray  # the precisions before
-
-    @property
-    def kept(self) -> tuple[FloatArray, FloatArray]:
-        """Precisions of the weights that stay, before and after."""
-        return self.before[self.keep], self.alpha[self.keep]
+    kept: tuple[FloatArray, FloatArray]  # precisions of these, before and after
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,8 @@ class Bounds:
     def step(self, before: FloatArray, alpha: FloatArray, remove: BoolArray | bool) -> AlphaStep:
         """The step to these precisions, held within the bounds."""
         keep = ~(remove | (alpha > self.cap))
-        return AlphaStep(np.clip(alpha, self.floor, self.cap), keep, before)
+        alpha = np.clip(alpha, self.floor, self.cap)
+        return AlphaStep(alpha, keep, kept=(before[keep], alpha[keep]))
 
 
 @dataclass(frozen=True)
@@ -75,18 +72,11 @@ class TwoPhase:
 
     With the paper's update the alphas of unneeded weights creep to the cap. Many correlated weights
     need that, at most with longer steps; few weights at their mode can be judged one by one.
-
-    Attributes
-    ----------
-    bounds : Bounds
-    final_phase : FewWeights
-    min_evidence : float
-        Log evidence that a weight must add to stay in the final phase.
     """
 
     bounds: Bounds
     final_phase: FewWeights
-    min_evidence: float
+    min_evidence: float  # log evidence that a weight must add to stay in the final phase
 
     def __call__(
         self, state: State, w: FloatArray, gamma: FloatArray, mode: Mode, rank: int
@@ -118,10 +108,7 @@ class SharedMacKay:
 class SharedTwoPhase:
     """The same with longer steps; in the final phase the least needed column leaves.
 
-    Attributes
-    ----------
-    bounds, final_phase, min_evidence
-        As in `TwoPhase`, of columns in place of weights.
+    The fields are as in `TwoPhase`, of columns in place of weights.
     """
 
     bounds: Bounds
@@ -233,3 +220,77 @@ def evidence_of_columns(
     rest = np.maximum(1.0 - gamma, SMALLEST_REST)
     each = 0.5 * (alpha * w * w / rest + np.log(rest))
     return np.bincount(group, each).astype(np.float64)
+
+
+# --- components, and ties between them ---
+
+
+@dataclass(frozen=True)
+class EmptyComponents:
+    """The paper's elimination of components: those without samples or without weights."""
+
+    min_share: float  # a component with a smaller share of its class counts as empty
+
+    def __call__(self, state: State) -> State:
+        return prune_components(state, self.min_share)
+
+
+@dataclass(frozen=True)
+class EmptyComponentsAndTies:
+    """The same and, in the final phase, one weight of every column that all components use."""
+
+    min_share: float
+    final_phase: Phase
+
+    def __call__(self, state: State) -> State:
+        state = prune_components(state, self.min_share)
+        if self.final_phase(state):
+            relative = relative_to_one_component(state)
+            if relative is not state:
+                state = prune_components(relative, self.min_share)
+        return state
+
+
+def relative_to_one_component(state: State) -> State:
+    """Where all components use a column, let one of them be the reference and do without it.
+
+    Posteriors depend on differences of scores, so that subtracting one component's weight from all
+    changes nothing but the number of weights. The others inherit its prior variance: for two
+    components the evidence, which depends on the sum of the variances, stays the same, and nothing
+    else would ever break the tie.
+    """
+    K = state.n_components
+    common = np.flatnonzero(np.bincount(state.column, minlength=1) == K)
+    if len(common) == 0:
+        return state
+    w, variance = state.w.copy(), 1.0 / state.alpha
+    keep = np.ones(len(w), dtype=bool)
+    for h in common.tolist():
+        uses = np.flatnonzero(state.column == h)
+        size = np.abs(w[uses])
+        reference = uses[np.flatnonzero(size <= size.min() * (1.0 + SAME_SIZE))[-1]]
+        keep[reference] = False
+        w[uses] -= w[reference]
+        variance[uses] += variance[reference]
+    return replace(state, w=w, alpha=1.0 / variance).keep_weights(keep)
+
+
+def prune_components(state: State, min_share: float) -> State:
+    """Remove components without samples; make one of a class's components without weights.
+
+    A component with pi = 0 never wins and goes. One without weights scores ``log pi`` everywhere:
+    within a class they become one constant background, with the sum of their pi, and predictions
+    stay the same.
+    """
+    has_weights = np.bincount(state.component, minlength=state.n_components) > 0
+    if has_weights.all() and state.pi.min() > min_share:
+        return state
+    class_pi = np.bincount(state.component_class, state.pi)
+    keep = state.pi > min_share * class_pi[state.component_class]
+    empty = keep & ~has_weights
+    pi = state.pi.copy()
+    for c in np.unique(state.component_class[empty]):
+        background = np.flatnonzero(empty & (state.component_class == c))
+        pi[background[0]] = pi[background].sum()
+        keep[background[1:]] = False
+    return state if keep.all() else state.keep_components(keep, pi)
