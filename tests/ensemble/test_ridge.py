@@ -40,10 +40,10 @@ def leverages(smoother: Smoother, ridge: float) -> np.ndarray:
 def test_a_case_left_out_is_predicted_as_by_a_fit_without_it(kernel: MemberKernel) -> None:
     rows = random_rows()
     smoother = kernel_smoother(kernel, rows)
-    F = left_out(smoother.fitted(RIDGE), leverages(smoother, RIDGE), rows)
+    F = left_out(smoother.fitted(np.array([RIDGE]))[:, 0], leverages(smoother, RIDGE), rows)
     for case in range(len(rows.cases)):
         rest = without(rows, case)
-        coef, constant = kernel_smoother(kernel, rest).coefficients(RIDGE)
+        coef, constant = kernel_smoother(kernel, rest).spectrum.coefficients(RIDGE)
         x = rows.X[rows.cases.row[case]][None]
         np.testing.assert_allclose(
             gram(kernel, x, rest.X) @ coef + constant, F[case][None], atol=1e-8
@@ -53,7 +53,7 @@ def test_a_case_left_out_is_predicted_as_by_a_fit_without_it(kernel: MemberKerne
 def test_the_fit_minimises_the_penalised_squares() -> None:
     rows, kernel = random_rows(), KERNELS[2]
     K = gram(kernel, rows.X, rows.X)
-    coef, constant = kernel_smoother(kernel, rows).coefficients(RIDGE)
+    coef, constant = kernel_smoother(kernel, rows).spectrum.coefficients(RIDGE)
 
     def objective(coef: np.ndarray, constant: np.ndarray) -> float:
         error = rows.Y - K @ coef - constant
@@ -69,34 +69,40 @@ def test_the_fit_minimises_the_penalised_squares() -> None:
 def test_the_prediction_at_the_rows_is_the_fit() -> None:
     rows, kernel = random_rows(), KERNELS[2]
     smoother = kernel_smoother(kernel, rows)
-    coef, constant = smoother.coefficients(RIDGE)
+    coef, constant = smoother.spectrum.coefficients(RIDGE)
     F = gram(kernel, rows.X, rows.X) @ coef + constant
-    np.testing.assert_allclose(F, smoother.fitted(RIDGE), atol=1e-10)
+    np.testing.assert_allclose(F, smoother.fitted(np.array([RIDGE]))[:, 0], atol=1e-10)
 
 
 def test_leverages_are_the_derivatives_of_the_fit() -> None:
     rows, kernel = random_rows(), KERNELS[2]
     h = leverages(kernel_smoother(kernel, rows), RIDGE)
-    F = kernel_smoother(kernel, rows).fitted(RIDGE)
+    F = kernel_smoother(kernel, rows).fitted(np.array([RIDGE]))[:, 0]
     for n in (0, 11):
         Y = rows.Y.copy()
         Y[n, 0] += 1.0
         moved = LabelledRows(rows.X, Y, rows.s, rows.cases)
-        change = kernel_smoother(kernel, moved).fitted(RIDGE)[n, 0] - F[n, 0]
+        change = kernel_smoother(kernel, moved).fitted(np.array([RIDGE]))[:, 0][n, 0] - F[n, 0]
         assert change == pytest.approx(h[n])
 
 
 def test_features_give_what_their_kernel_matrix_gives() -> None:
     rows = random_rows(D=4)
     by_kernel = smoother_of_kernel(rows.X @ rows.X.T, rows)
-    by_features = smoother_of_features(rows.X.copy(), rows)
+    by_features = smoother_of_features(rows.X, rows)
     for ridge in (1e-3, 1.0):
-        np.testing.assert_allclose(by_features.fitted(ridge), by_kernel.fitted(ridge), atol=1e-9)
+        np.testing.assert_allclose(
+            by_features.fitted(np.array([ridge]))[:, 0],
+            by_kernel.fitted(np.array([ridge]))[:, 0],
+            atol=1e-9,
+        )
         np.testing.assert_allclose(
             leverages(by_features, ridge), leverages(by_kernel, ridge), atol=1e-9
         )
-        coef, constant = by_features.coefficients(ridge)
-        np.testing.assert_allclose(rows.X @ coef + constant, by_kernel.fitted(ridge), atol=1e-9)
+        coef, constant = by_features.spectrum.coefficients(ridge)
+        np.testing.assert_allclose(
+            rows.X @ coef + constant, by_kernel.fitted(np.array([ridge]))[:, 0], atol=1e-9
+        )
 
 
 def test_a_weight_is_a_number_of_copies() -> None:
@@ -112,8 +118,8 @@ def test_a_weight_is_a_number_of_copies() -> None:
         X[copies], weights_of(y[copies], np.ones(len(copies)), 3), np.ones(len(copies)), once.cases
     )
     np.testing.assert_allclose(
-        kernel_smoother(KERNELS[2], apart).fitted(RIDGE),
-        kernel_smoother(KERNELS[2], once).fitted(RIDGE)[inverse],
+        kernel_smoother(KERNELS[2], apart).fitted(np.array([RIDGE]))[:, 0],
+        kernel_smoother(KERNELS[2], once).fitted(np.array([RIDGE]))[:, 0][inverse],
         atol=1e-8,
     )
 
@@ -132,7 +138,7 @@ def test_frequencies_of_classes_are_rows_with_labels() -> None:
 def test_the_squared_error_is_that_of_the_predictions_left_out() -> None:
     rows = random_rows()
     smoother = kernel_smoother(KERNELS[2], rows)
-    F, h = smoother.fitted(RIDGE), leverages(smoother, RIDGE)
+    F, h = smoother.fitted(np.array([RIDGE]))[:, 0], leverages(smoother, RIDGE)
     error = np.eye(3)[rows.cases.label] - left_out(F, h, rows)
     expected = np.average((error**2).sum(axis=1), weights=rows.cases.weight)
     assert squared_error(F, h, rows) == pytest.approx(expected)

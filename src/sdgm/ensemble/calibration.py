@@ -1,8 +1,8 @@
 """From scores to probabilities: ``P = softmax(slope F + bias)``, by log loss of cases left out.
 
-The loss is convex in the slope and the biases: Newton's method finds its minimum in a few steps. The
-labels count as slightly uncertain, as in Platt's calibration, so that the minimum is finite
-where all cases are on their own side.
+The loss is convex in the slope and the biases: Newton's method takes a few steps. The labels
+count as slightly uncertain, as in Platt's calibration, so that the minimum is finite where all
+cases are on their own side.
 """
 
 from __future__ import annotations

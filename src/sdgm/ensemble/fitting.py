@@ -23,16 +23,15 @@ from sdgm.ensemble.spaces import Space, View
 from sdgm.ensemble.stacking import stacked
 
 # rows of the sample that says which members are worth fitting, and most centres of kernels
-SCREEN_ROWS = 400
-MOST_MEMBERS = 8
+SCREEN_ROWS, SCREEN_ROWS_PER_CLASS = 400, 30
+MOST_MEMBERS = 5
 # weight of a member in the average of the sample from which on it is, and in the average of all
 SCREEN_WEIGHT = 0.02
 LEAST_WEIGHT = 0.005
-# rows up to which kernels are centred at all of them, most centres beyond, and most numbers in a
-# matrix of rows and centres, of which there are three at a time
-EXACT_ROWS = 1_500
-MAX_CENTERS = 2_000
-MATRIX_NUMBERS = 1 << 25
+# centres of kernels, for every class more, up to so many numbers in a matrix of rows and centres, of
+# which there are three at a time; with up to so many rows per centre, all rows are centres
+CENTERS, CENTERS_PER_CLASS, MATRIX_NUMBERS = 500, 60, 1 << 25
+EXACT_SHARE = 2.0
 # correlation of normal scores and inputs, of every input, from which they are the same
 SAME_INPUTS = 0.995
 LINEAR = KernelSpec(MemberKernel(Kind.LINEAR))
@@ -73,7 +72,8 @@ def fit_ensemble(rows: LabelledRows) -> Fitted:
     inputs = Standardized.of(rows.X, rows.s)
     if not len(inputs.varying):
         return constant_ensemble(rows)
-    sample = spread_sample(rows.X, rows.Y.argmax(axis=1), SCREEN_ROWS)
+    n_screened = max(SCREEN_ROWS, SCREEN_ROWS_PER_CLASS * rows.Y.shape[1])
+    sample = spread_sample(rows.X, rows.Y.argmax(axis=1), n_screened)
     few = rows if len(sample) == len(rows.s) else rows_at(rows, sample)
     members = list(candidates(inputs, rows, few))
     weights = member_weights(members, few)
@@ -164,7 +164,7 @@ def refitted(members: Sequence[Member], weights: FloatArray, rows: LabelledRows)
     """Members that are worth it, fitted to all rows."""
     worth = [j for j in np.argsort(-weights, kind="stable")[:MOST_MEMBERS] if weights[j] > 0.0]
     enough = [j for j in worth if weights[j] >= SCREEN_WEIGHT] or worth[:1]
-    centers = spread_sample(rows.X, rows.Y.argmax(axis=1), n_centers(len(rows.s)))
+    centers = spread_sample(rows.X, rows.Y.argmax(axis=1), n_centers(*rows.Y.shape))
     found: list[Member] = []
     for space in {members[j].scorer.space: None for j in enough}:
         view = view_of_rows(space, rows, centers)
@@ -173,11 +173,10 @@ def refitted(members: Sequence[Member], weights: FloatArray, rows: LabelledRows)
     return found
 
 
-def n_centers(n_rows: int) -> int:
-    """Rows that kernels are centred at: all, or as many as there is room for."""
-    if n_rows <= EXACT_ROWS:
-        return n_rows
-    return min(MAX_CENTERS, MATRIX_NUMBERS // n_rows)
+def n_centers(n_rows: int, n_classes: int) -> int:
+    """Rows that kernels are centred at: all, or as many as there are time and room for."""
+    some = min(CENTERS + CENTERS_PER_CLASS * n_classes, MATRIX_NUMBERS // n_rows)
+    return n_rows if n_rows <= EXACT_SHARE * some else some
 
 
 def view_of_rows(space: Space, rows: LabelledRows, centers: IntArray) -> View:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.kernels import PolynomialKernel
@@ -32,7 +32,7 @@ RIDGES = 10.0 ** np.arange(-5.0, 1.6, 0.5)
 # share of the covariances that is a sphere
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
 # of the mean diagonal, added to the kernel matrix of inducing points before it is factorised
-JITTER = 1e-10
+JITTER = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,17 +122,16 @@ class KernelSpec:
         elif view.Z is space.centers:
             smoother = smoother_of_kernel(view.gram(kernel), rows)
         else:
-            whitener = whitening(space, kernel)
-            Phi = solve_triangular(
-                whitener, view.gram(kernel).T, lower=True, overwrite_b=True, check_finite=False
-            ).T
-            smoother = smoother_of_features(Phi, rows)
-        chosen = chosen_ridge(smoother, rows)
-        coef, constant = smoother.coefficients(chosen.value)
-        if not explicit and view.Z is not space.centers:
-            coef = solve_triangular(whitener, coef, lower=True, trans="T", check_finite=False)
-        scorer = KernelScorer(space, kernel, explicit, coef, constant)
-        return chosen.member(self, scorer, smoother.fitted(chosen.value))
+            smoother = smoother_of_features(view.gram(kernel), rows, whitener(space, kernel))
+        return self.at(smoother, space, explicit=explicit)
+
+    def at(self, smoother: Smoother, space: Space, *, explicit: bool) -> Member:
+        """With the ridge that is best at the rows of a smoother."""
+        chosen = chosen_ridge(smoother)
+        scorer = KernelScorer(
+            space, self.kernel, explicit, *smoother.spectrum.coefficients(chosen.value)
+        )
+        return chosen.member(self, scorer, smoother.fitted(np.array([chosen.value]))[:, 0])
 
 
 @dataclass(frozen=True)
@@ -170,23 +169,17 @@ class Chosen:
         return Member(spec, scorer, self.calibration, proba(F), proba(self.F_left_out))
 
 
-def chosen_ridge(smoother: Smoother, rows: LabelledRows) -> Chosen:
+def chosen_ridge(smoother: Smoother) -> Chosen:
     """The ridge of the smallest squared error on cases left out, then of the log loss nearby."""
-    ridges = smoother.scale * RIDGES
+    rows, ridges = smoother.rows, smoother.spectrum.scale * RIDGES
     h = smoother.leverages(ridges)  # (N, n_ridges)
-    errors: dict[int, float] = {}
-
-    def error(i: int) -> float:
-        if i not in errors:
-            errors[i] = squared_error(smoother.fitted(ridges[i]), h[:, i], rows)
-        return errors[i]
-
-    coarse = min(range(0, len(ridges), 2), key=error)
-    near = range(max(coarse - 1, 0), min(coarse + 2, len(ridges)))
-    start = min(near, key=error)
+    coarse = slice(None, None, 2)
+    F = smoother.fitted(ridges[coarse])  # (N, n_coarse, C)
+    errors = [squared_error(F[:, i], h[:, 2 * i], rows) for i in range(F.shape[1])]
+    start = 2 * int(np.argmin(errors))
 
     def scores(i: int) -> FloatArray:
-        return left_out(smoother.fitted(ridges[i]), h[:, i], rows)
+        return left_out(smoother.fitted(ridges[i : i + 1])[:, 0], h[:, i], rows)
 
     return downhill(ridges, start, scores, rows)
 
@@ -241,7 +234,7 @@ def monomials(view: View, kernel: MemberKernel) -> FloatArray:
     return PolynomialKernel(gamma=kernel.scale / D).explicit(view.Z)
 
 
-def whitening(space: Space, kernel: MemberKernel) -> FloatArray:
+def whitener(space: Space, kernel: MemberKernel) -> FloatArray:
     """Cholesky factor of the kernel matrix of the centres: (M, M)."""
     K = space.at_centers().gram(kernel)
     K.flat[:: len(K) + 1] += JITTER * np.trace(K) / len(K)

@@ -1,6 +1,6 @@
 """Kernel ridge regression on frequencies of classes: every ridge, and every row left out, at once.
 
-With features Z of the rows, centred, ``S^1/2 Z = Q diag(k)^1/2 V'`` and y the weighted mean of Y::
+With features Z of the rows, centred, ``S^1/2 Z V = Q diag(k)^1/2`` and y the weighted mean of Y::
 
     F(ridge) = y + S^-1/2 Q diag(k / (k + ridge)) Q' S^1/2 (Y - y)
     h(ridge) = s / sum(s) + diag(Q diag(k / (k + ridge)) Q')
@@ -17,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve_triangular
 
 from sdgm._typing import FloatArray
+from sdgm.core.data.rows import Sums
 from sdgm.ensemble.rows import LabelledRows
 
 # eigenvalues below this share of the largest are rounding
@@ -29,19 +30,15 @@ SMALLEST_REST = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Smoother:
-    """Ridge regression with any ridge, and its predictions at some rows.
+class Spectrum:
+    """Ridge regression with any ridge, without the rows it was fitted to.
 
     Attributes
     ----------
-    rows : LabelledRows
-        The rows to predict, usually all.
-    Q : (N, r) array
-        ``S^1/2 Z V diag(k)^-1/2`` with centred features; orthonormal if the rows are all.
     k : (r,) array
-        Positive.
-    V : (p, r) array or None
-        None for a kernel matrix, whose features are its own columns.
+        Eigenvalues, positive.
+    V : (p, r) array
+        From centred features to the directions of the eigenvalues.
     center : (p,) array
         Weighted means of the features.
     mean : (C,) array
@@ -52,10 +49,8 @@ class Smoother:
         ``Q' S^1/2 (Y - mean)``, over all rows.
     """
 
-    rows: LabelledRows
-    Q: FloatArray
     k: FloatArray
-    V: FloatArray | None
+    V: FloatArray
     center: FloatArray
     mean: FloatArray
     total: float
@@ -66,25 +61,48 @@ class Smoother:
         """A unit of ridges: what an average row has of the trace of the kernel matrix."""
         return float(self.k.sum() / self.total) or 1.0
 
-    def fitted(self, ridge: float) -> FloatArray:
-        """F at the rows: (N, C)."""
-        shrink = self.k / (self.k + ridge)
-        root_s = np.sqrt(self.rows.s)[:, None]
-        return self.mean + (self.Q @ (shrink[:, None] * self.QtY)) / root_s
+    def coefficients(self, ridge: float) -> tuple[FloatArray, FloatArray]:
+        """Weights of the features, and the constants: (p, C), (C,)."""
+        coef = self.V @ (self.QtY * (np.sqrt(self.k) / (self.k + ridge))[:, None])
+        return coef, self.mean - self.center @ coef
+
+    def at(self, Z: FloatArray, rows: LabelledRows) -> Smoother:
+        """Its predictions at rows with features Z."""
+        Q = Z @ (self.V / np.sqrt(self.k))
+        Q -= self.center @ self.V / np.sqrt(self.k)
+        Q *= np.sqrt(rows.s)[:, None]
+        return Smoother(rows, Q, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """Ridge regression with any ridge, at some of the rows it was fitted to.
+
+    Attributes
+    ----------
+    rows : LabelledRows
+    Q : (N, r) array
+        Orthonormal if the rows are all.
+    spectrum : Spectrum
+    """
+
+    rows: LabelledRows
+    Q: FloatArray
+    spectrum: Spectrum
+
+    def fitted(self, ridges: FloatArray) -> FloatArray:
+        """F at the rows, for several ridges: (N, n_ridges, C)."""
+        k, QtY = self.spectrum.k, self.spectrum.QtY
+        shrunk = (k[:, None] / (k[:, None] + ridges))[:, :, None] * QtY[:, None]
+        F = self.Q @ shrunk.reshape(len(k), -1)
+        F /= np.sqrt(self.rows.s)[:, None]
+        return F.reshape(len(self.Q), len(ridges), -1) + self.spectrum.mean
 
     def leverages(self, ridges: FloatArray) -> FloatArray:
         """Leverages h at the rows, for several ridges: (N, n_ridges)."""
-        shrink = self.k[:, None] / (self.k[:, None] + ridges)
-        return (self.rows.s / self.total)[:, None] + np.square(self.Q) @ shrink
-
-    def coefficients(self, ridge: float) -> tuple[FloatArray, FloatArray]:
-        """Weights of the features, and the constants: (p, C), (C,)."""
-        shrunk = self.QtY / (self.k + ridge)[:, None]
-        if self.V is None:
-            coef = np.sqrt(self.rows.s)[:, None] * (self.Q @ shrunk)
-        else:
-            coef = self.V @ (np.sqrt(self.k)[:, None] * shrunk)
-        return coef, self.mean - self.center @ coef
+        k = self.spectrum.k[:, None]
+        h = np.square(self.Q) @ (k / (k + ridges))
+        return h + (self.rows.s / self.spectrum.total)[:, None]
 
 
 def smoother_of_kernel(K: FloatArray, rows: LabelledRows) -> Smoother:
@@ -96,36 +114,75 @@ def smoother_of_kernel(K: FloatArray, rows: LabelledRows) -> Smoother:
     K -= (center - share @ center)[:, None]
     K *= root_s
     K *= root_s[:, None]
-    k, Q = eigh(K, driver="evd", overwrite_a=True, check_finite=False)
-    kept = k > RANK_TOLERANCE * max(float(k[-1]), np.finfo(float).tiny)
-    if not kept.all():
-        k, Q = k[kept], Q[:, kept]
+    k, Q = eigenpairs(K)
     mean = share @ rows.Y
     QtY = Q.T @ (root_s[:, None] * (rows.Y - mean))
-    return Smoother(rows, Q, k, None, center, mean, total, QtY)
+    V = Q * root_s[:, None] / np.sqrt(k)
+    return Smoother(rows, Q, Spectrum(k, V, center, mean, total, QtY))
 
 
-def smoother_of_features(Z: FloatArray, rows: LabelledRows) -> Smoother:
-    """From features, fewer than rows, which are overwritten: (N, p)."""
-    root_s, total = np.sqrt(rows.s), float(rows.s.sum())
-    share = rows.s / total
-    center = share @ Z
-    Z -= center
-    Z *= root_s[:, None]
-    k, V = spectrum(Z.T @ Z)
-    mean = share @ rows.Y
-    Q = Z @ (V / np.sqrt(k))
-    QtY = Q.T @ (root_s[:, None] * (rows.Y - mean))
-    return Smoother(rows, Q, k, V, center, mean, total, QtY)
+def smoother_of_features(
+    Z: FloatArray, rows: LabelledRows, whitener: FloatArray | None = None
+) -> Smoother:
+    """From features, fewer than rows: (N, p).
+
+    Parameters
+    ----------
+    Z : (N, p) array
+    rows : LabelledRows
+    whitener : (p, p) array, optional
+        Lower triangular L: the kernel matrix is ``Z (L L')^-1 Z'`` instead of ``Z Z'``.
+    """
+    return feature_sums(Z, rows.s, rows.Y).spectrum(whitener).at(Z, rows)
 
 
-def spectrum(G: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues above rounding and eigenvectors of a Gram matrix, which is overwritten."""
-    if not len(G):
-        return np.empty(0), np.empty((0, 0))
+@dataclass(slots=True)
+class FeatureSums(Sums):
+    """What ridge regression needs of all rows.
+
+    Attributes
+    ----------
+    ZSZ : (p, p) array
+    SZ : (p,) array
+    ZSY : (p, C) array
+    SY : (C,) array
+    """
+
+    ZSZ: FloatArray
+    SZ: FloatArray
+    ZSY: FloatArray
+    SY: FloatArray
+
+    def spectrum(self, whitener: FloatArray | None = None) -> Spectrum:
+        """Of the rows that were summed; the sums are used up."""
+        total = float(self.SY.sum())
+        center, mean = self.SZ / total, self.SY / total
+        G, ZSY = self.ZSZ, self.ZSY
+        G -= np.outer(self.SZ, center)
+        ZSY -= np.outer(self.SZ, mean)
+        if whitener is None:
+            k, V = eigenpairs(G)
+        else:
+            half = solve_triangular(whitener, G, lower=True, check_finite=False)
+            G = solve_triangular(whitener, half.T, lower=True, check_finite=False)
+            k, V = eigenpairs(G)
+            V = solve_triangular(whitener, V, lower=True, trans="T", check_finite=False)
+        QtY = (V / np.sqrt(k)).T @ ZSY
+        return Spectrum(k, V, center, mean, total, QtY)
+
+
+def feature_sums(Z: FloatArray, s: FloatArray, Y: FloatArray) -> FeatureSums:
+    """Of rows with features Z, weights s and frequencies of classes Y."""
+    half = Z * np.sqrt(s)[:, None]
+    sY = s[:, None] * Y
+    return FeatureSums(half.T @ half, s @ Z, Z.T @ sY, sY.sum(axis=0))
+
+
+def eigenpairs(G: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues above rounding and eigenvectors of a matrix, which is overwritten."""
     k, V = eigh(G, driver="evd", overwrite_a=True, check_finite=False)
-    kept = k > RANK_TOLERANCE * max(float(k[-1]), np.finfo(float).tiny)
-    return k[kept], V[:, kept]
+    first = int(np.searchsorted(k, RANK_TOLERANCE * max(float(k[-1]), np.finfo(float).tiny)))
+    return k[first:], V[:, first:]
 
 
 def own_influence(h: FloatArray, rows: LabelledRows) -> FloatArray:

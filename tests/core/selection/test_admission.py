@@ -84,7 +84,7 @@ def test_the_ratio_is_that_of_the_whole_matrix(
 ) -> None:
     rows, state = rows_of(seed), state_of(seed, n_weights)
     norm = np.random.default_rng(seed).uniform(0.5, 2.0, P)
-    monkeypatch.setattr(returning, "ENOUGH_ROWS", 1)
+    monkeypatch.setattr(returning, "ROWS_PER_WEIGHT", 1)
     quality = quality_of_absent(rows, rows, mixture_of(state, norm), state, norm)
     np.testing.assert_allclose(quality.ratio, by_the_whole_matrix(rows, state, norm), rtol=1e-6)
 
@@ -108,7 +108,7 @@ def test_blocks_threads_and_a_sample_that_stands_for_all_say_the_same(
 
 
 @pytest.mark.parametrize(
-    ("limit", "value"), [("MOST_NUMBERS", 0), ("MOST_WORK", 1.0), ("ENOUGH_ROWS", N)]
+    ("limit", "value"), [("MOST_NUMBERS", 0), ("MOST_WORK", 1.0), ("ROWS_PER_WEIGHT", N)]
 )
 def test_where_that_is_too_much_each_weight_is_taken_by_itself(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
