@@ -108,10 +108,12 @@ def prepared_again(
         return plan, prepared(X, y, sample_weight, plan)
 
 
-def prepared_sample(sample: Sample, classes: np.ndarray[Any, Any], plan: Plan) -> Problem:
-    """The problem of distinct rows with frequencies of the classes."""
+def prepared_sample(
+    sample: Sample, classes: np.ndarray[Any, Any], plan: Plan, n_rows: int
+) -> Problem:
+    """The problem of rows with frequencies of the classes, the first of which say how to scale."""
     n_components = components_per_class(plan.settings["n_components"], classes)
-    scaler = scaler_of(sample.X, sample.s, plan)
+    scaler = scaler_of(sample.X[:n_rows], sample.s[:n_rows], plan)
     X = scaler.standardized(sample.X)
     return Problem(
         classes,

@@ -21,6 +21,7 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.budget import honest_covariance
 from sdgm.estimators.choosing import MAX_ROWS, choose, is_interrupted
+from sdgm.estimators.distillation import Targets
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -31,7 +32,7 @@ from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
-from sdgm.estimators.problem import LARGEST_INPUT
+from sdgm.estimators.problem import LARGEST_INPUT, Sample
 from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
 from sdgm.scale.memory import NUMBER, reference_bytes, require_memory
@@ -255,7 +256,8 @@ class SemiSupervisedSDGMClassifier(
         labelled = rows.labelled
         y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
         run = Run(verbose=estimator.verbose)
-        fit, tried, _ = choose(plan, (rows.X, y, rows.s), rows.classes, reference, run)
+        targets = Targets.at_rows(Sample(rows.X, reference.P_c, rows.s))
+        fit, tried, _ = choose(plan, targets, rows.classes, run)
         known = rows.X[labelled], y[labelled], rows.s[labelled]
         model = replace(fit.model, covariance=honest_covariance(fit.model, *known))
         training = replace(fit.training, chosen=dict(tried[0].parameters), candidates=tried)
