@@ -212,8 +212,8 @@ def tried_candidates(
         return any(is_interrupted(each) or each.divergence <= tolerance for each, _ in tried)
 
     replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes)
-    D, C = targets.learned.X.shape[1], len(classes)
-    for round_ in plan.form.rounds(plan.settings, D, C, find_scale):
+    shape: tuple[int, int] = targets.learned.X.shape
+    for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
         for parameters in round_:
             attempt(parameters, replicates)
             if tried and is_interrupted(tried[-1].candidate):

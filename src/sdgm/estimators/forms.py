@@ -82,9 +82,13 @@ class Form(Protocol):
         ...
 
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, n_classes: int, find_scale: FindScale
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """Settings to try, simple ones in the first rounds."""
+        """Settings to try with so many rows and inputs, simple ones in the first rounds."""
         ...
 
 

@@ -196,7 +196,11 @@ class KernelForm:
         return KernelBasis(kernel, problem.X[rows], rows, problem.X_user[rows], gamma)
 
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, n_classes: int, find_scale: FindScale
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
         """Both kernels, then more quadratic components."""
         kernels: tuple[Any, ...] = (settings["kernel"],)

@@ -64,6 +64,17 @@ class QuadraticForm:
         what = f"The {H} features of {D} inputs on {N} rows"
         require_memory(feature_bytes(N, D, H), what, self.remedies())
 
+    def _has_room(self, shape: tuple[int, int], covariance_type: str) -> bool:
+        """Whether a covariance type can be chosen."""
+        N, D = shape
+        if n_monomials(D, covariance_type) > MAX_MONOMIALS:
+            return False
+        try:
+            self._require_features(N, D, covariance_type)
+        except MemoryError:
+            return False
+        return True
+
     def remedies(self) -> list[str]:
         """Words for what would make the design smaller."""
         is_full = self.covariance_type == CovarianceType.FULL
@@ -96,7 +107,11 @@ class QuadraticForm:
         return self.candidate_basis(D)
 
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, n_classes: int, find_scale: FindScale
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
         """The richest covariance that there is room for, then more components.
 
@@ -104,7 +119,7 @@ class QuadraticForm:
         """
         covariance_type = settings["covariance_type"]
         if settings.chooses("covariance_type"):
-            fits = [each for each in FULL_TO_SIMPLE if n_monomials(n_inputs, each) <= MAX_MONOMIALS]
-            covariance_type = (*fits, FULL_TO_SIMPLE[-1])[0]
+            fitting = (each for each in FULL_TO_SIMPLE if self._has_room(shape, each))
+            covariance_type = next(fitting, FULL_TO_SIMPLE[-1])
         for n_components in numbers_of_components(settings, n_classes):
             yield [{"covariance_type": covariance_type, "n_components": n_components}]
