@@ -345,12 +345,12 @@ def test_names_of_classes_do_not_matter(form: Any) -> None:
 
 
 @both_forms
-def test_class_weights_are_sample_weights(form: Any) -> None:
+def test_class_weights_shift_probabilities(form: Any) -> None:
     X, y = PROBLEMS["ripley"]
     factor = {0: 1.0, 1: 3.0}
     by_class = form(class_weight=factor, random_state=0).fit(X, y)
-    by_row = form(random_state=0).fit(X, y, np.where(y == 1, 3.0, 1.0))
-    assert_same(by_class, by_row, X)
+    named = form(2, class_weight=factor, random_state=0).fit(X, y)
+    assert_same(named, form(2, random_state=0).fit(X, y, np.where(y == 1, 3.0, 1.0)), X)
     shift = by_class.predict_proba(X)[:, 1] - fitted(form, "ripley").predict_proba(X)[:, 1]
     assert shift.mean() > 0.05
 

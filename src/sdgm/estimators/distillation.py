@@ -91,7 +91,10 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     """
     rows = problem.sample
     assert rows.y.ndim == 1
-    P, log_loss, proba = taught(teacher, rows, problem.classes)
+    if is_given(teacher):
+        P, log_loss, proba = taught(teacher, rows, problem.classes)
+    else:
+        P, log_loss, proba = taught_by_ensemble(rows, problem.class_factor)
     n_between = min(max(len(P), min(COPIES * len(P), MIN_BETWEEN)), MAX_BETWEEN)
     n_judged = min(max(len(P), MIN_BETWEEN // COPIES), MAX_JUDGED)
     X = rows_between(problem, n_between + n_judged)
@@ -108,13 +111,26 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     return Targets(learned, judged, len(P), log_loss, name)
 
 
+def taught_by_ensemble(
+    rows: Sample, class_factor: FloatArray | None
+) -> tuple[FloatArray, float, Proba]:
+    """The same of our own dense model.
+
+    A weight means repeated rows, of which one is left out at a time. Factors of classes do not, so
+    that they are taken out of the weights.
+    """
+    dense, s = KernelEnsembleClassifier(), rows.s
+    if class_factor is not None:
+        dense.set_params(class_weight=dict(enumerate(class_factor.tolist())))
+        s = s / class_factor[rows.y]
+    dense.fit(rows.X, rows.y, sample_weight=s)
+    return dense.train_proba_, dense.loo_log_loss_, dense.predict_proba
+
+
 def taught(
     teacher: Any, rows: Sample, classes: np.ndarray[Any, Any]
 ) -> tuple[FloatArray, float, Proba]:
     """Probabilities at the rows, log loss at rows not seen, and probabilities anywhere."""
-    if not is_given(teacher):
-        dense = KernelEnsembleClassifier().fit(rows.X, rows.y, sample_weight=rows.s)
-        return dense.train_proba_, dense.loo_log_loss_, dense.predict_proba
     name, labels = type(teacher).__name__, classes[rows.y]
     if is_frozen(teacher):
         proba = checked_proba(teacher, classes)

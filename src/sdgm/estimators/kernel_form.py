@@ -23,6 +23,8 @@ from sdgm.scale.memory import SMALL_NUMBERS, explicit_bytes, gram_bytes, require
 PRECOMPUTED = "precomputed"
 # rows that can become relevance vectors of a model that learns from a teacher
 MAX_CANDIDATES = 1_000
+# inputs up to which several components per class are tried
+MIXED_INPUTS = 7
 # kernels whose scale can be chosen
 WITH_SCALE = (KernelName.RBF.value, KernelName.POLY.value)
 # candidates beyond which only those that lie apart can, unless the kernel has few explicit
@@ -216,9 +218,10 @@ class KernelForm:
 
         first, *more = numbers_of_components(settings, n_classes)
         yield [candidate(kernel, first) for kernel in kernels]
-        # more components of an rbf kernel add little to what one can say
-        for n_components in more:
-            yield [candidate(kernels[-1], n_components)]
+        # more components of an rbf kernel, or of many inputs, add little to what one can say
+        if shape[1] <= MIXED_INPUTS:
+            for n_components in more:
+                yield [candidate(kernels[-1], n_components)]
 
 
 def precomputed_columns(problem: Problem) -> Columns:

@@ -67,6 +67,8 @@ class Problem:
     recipe : Recipe
     init : Start or (N, K) array
         Responsibilities to start from, or how they are made.
+    class_factor : (C,) array or None
+        Factors by class that are in the weights; None for one.
     """
 
     classes: np.ndarray[Any, Any]
@@ -79,6 +81,7 @@ class Problem:
     n_components: IntArray
     recipe: Recipe
     init: Start | FloatArray
+    class_factor: FloatArray | None = None
 
     @property
     def sample(self) -> Sample:

@@ -12,9 +12,10 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.initialization import initial_state
 from sdgm.core.inference.learning import Method, class_shares
+from sdgm.core.inference.mode import EMGradient
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.relevance import TwoPhase
-from sdgm.core.inference.variations import for_sample, with_few_weights
+from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
 from sdgm.core.model.state import State
@@ -22,6 +23,7 @@ from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import Linearised, pool_of, screened_state, unexplained
 from sdgm.estimators.distillation import Targets
 from sdgm.estimators.fitting import fit_columns
+from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared_sample
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem, Sample
@@ -33,6 +35,8 @@ MIXED_COLUMNS = 40
 # weights per component, at least, and in all, with which the final phase begins. With 48 per
 # component instead of 12, ten and eleven classes take twice the time, for a tenth fewer weights
 FEW_PER_COMPONENT, FEW_WEIGHTS = 12, 96
+# Newton steps of the final phase: components that part take ever so many, and the next pass goes on
+STEPS_TO_MODE = 10
 # scales of kernels that are compared, in units of the inverse squared size of the inputs, by so
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -41,10 +45,14 @@ SCALE_COLUMNS, SCALE_ROWS = 30, 1_000
 ENOUGH = 1.1
 
 
-def student_recipe(recipe: Recipe, n_classes: int) -> Recipe:
+def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
     """How a student learns: soft rows keep more weights than labels do."""
-    few = max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
-    return for_sample(with_few_weights(recipe, few))
+    few = FEW_PER_COMPONENT if several else max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
+    recipe = for_sample(with_few_weights(recipe, few))
+    find_mode = recipe.method.find_mode
+    if isinstance(find_mode, EMGradient):
+        recipe = with_finder(recipe, replace(find_mode, steps_to_mode=STEPS_TO_MODE))
+    return recipe
 
 
 def student_fit(
@@ -82,7 +90,8 @@ def student_problem(
 ) -> Problem:
     """The problem of targets, for a plan whose settings are known."""
     learned = replicated(targets.learned, replicates)
-    plan = replace(plan, recipe=student_recipe(plan.recipe, len(classes)))
+    several = bool((components_per_class(plan.settings["n_components"], classes) > 1).any())
+    plan = replace(plan, recipe=student_recipe(plan.recipe, len(classes), several=several))
     return prepared_sample(learned, classes, plan, targets.n_rows)
 
 
