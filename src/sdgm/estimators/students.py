@@ -40,7 +40,7 @@ STEPS_TO_MODE = 10
 # scales of kernels that are compared, in units of the inverse squared size of the inputs, by so
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
-SCALE_COLUMNS, SCALE_ROWS = 30, 1_000
+SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
 # of these the smoothest kernel that leaves at most so many times what the best leaves unexplained
 ENOUGH = 1.1
 
