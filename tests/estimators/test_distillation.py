@@ -54,7 +54,7 @@ def test_rows_to_judge_by_are_not_learned() -> None:
 
 def test_a_frozen_teacher_is_taken_as_it_is() -> None:
     linear = LogisticRegression().fit(X, y)
-    problem, found = targets(FrozenEstimator(linear))
+    _, found = targets(FrozenEstimator(linear))
     np.testing.assert_allclose(
         found.learned.y, linear.predict_proba(found.learned.X), rtol=0, atol=1e-5
     )
@@ -145,7 +145,7 @@ def test_a_teacher_that_cannot_teach(teacher: Any, message: str) -> None:
     "setting", [{"prior": "ridge"}, {"preset": "paper"}, {"standardize": False}], ids=str
 )
 def test_a_teacher_where_it_cannot_be_learned_from(setting: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="^a teacher needs"):
+    with pytest.raises(ValueError, match=r"^a teacher needs [^.]*\.$"):
         SDGMClassifier(2, teacher=LogisticRegression(), **setting).fit(X, y)
 
 
