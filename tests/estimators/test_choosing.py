@@ -179,15 +179,23 @@ def test_without_a_faithful_model_the_closest_has_more_replicates() -> None:
 
 
 def test_where_it_is_close_more_replicates_come_before_richer_settings() -> None:
-    close = 0.9 * NEARLY
-    model, tried = chosen([[stub(close, 3)], [stub(0.0, 1)]])
-    assert [each.n_weights for each in tried] == [12, 6, 3]
-    assert model.n_weights == 12
+    model, tried = chosen([[stub(0.9 * NEARLY, 3)], [stub(0.0, 1)]])
+    assert [each.n_weights for each in tried] == [6, 3]
+    assert model.n_weights == 6
+
+
+def test_where_replicates_bring_nothing_richer_settings_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choosing, "MORE_REPLICATES", (1.0,))
+    model, tried = chosen([[stub(0.9 * NEARLY, 3)], [stub(0.5, 20)]])
+    assert len(tried) == 3
+    assert model.n_weights == 20
 
 
 def test_replicates_that_bring_nothing_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "WORTH_MORE", 0.4)
-    _, tried = chosen([[stub(2.5, 3)]])
+    _, tried = chosen([[stub(9.0, 3)]])
     assert [each.n_weights for each in tried] == [6, 3]
 
 
@@ -482,7 +490,7 @@ def test_an_interrupt_between_candidates_ends_the_whole_fit(
 
 
 @both_forms
-@pytest.mark.parametrize("n_calls", [0, 3, 25])
+@pytest.mark.parametrize("n_calls", [1, 3, 6])
 def test_an_interrupt_within_a_candidate_ends_the_whole_fit_with_the_best_so_far(
     monkeypatch: pytest.MonkeyPatch, n_calls: int, form: Any
 ) -> None:

@@ -46,7 +46,7 @@ FAITHFUL_SHARE = 0.05
 # how many times more replicates the closest learns with where none is faithful, and the divergence,
 # in units of what is faithful, from which on that is tried before richer settings
 MORE_REPLICATES = (4.0, 16.0)
-NEARLY = 4.0
+NEARLY = 2.0
 # part of the divergence that must be left at most, for the next to be tried
 WORTH_MORE = 0.9
 # above this many rows labels are learned as they are: there are enough of them
@@ -211,6 +211,17 @@ def tried_candidates(
     def is_over() -> bool:
         return any(is_interrupted(each) or each.divergence <= tolerance for each, _ in tried)
 
+    def come_closer() -> None:
+        """More replicates for the closest so far, as long as they bring something."""
+        closest = min(tried, key=lambda each: each.candidate.divergence).candidate
+        if closest.replicates > replicates:
+            return
+        for factor in MORE_REPLICATES:
+            before = min(each.divergence for each, _ in tried)
+            attempt(closest.parameters, factor * replicates)
+            if is_over() or tried[-1].candidate.divergence > WORTH_MORE * before:
+                return
+
     replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes)
     shape: tuple[int, int] = targets.learned.X.shape
     for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
@@ -218,18 +229,12 @@ def tried_candidates(
             attempt(parameters, replicates)
             if tried and is_interrupted(tried[-1].candidate):
                 break
+        if not is_over() and any(each.divergence <= NEARLY * tolerance for each, _ in tried):
+            come_closer()
         if is_over():
             return tried, failures
-        if any(each.divergence <= NEARLY * tolerance for each, _ in tried):
-            break
-    if not tried:
-        return tried, failures
-    closest = min(tried, key=lambda each: each.candidate.divergence).candidate
-    for factor in MORE_REPLICATES:
-        before = min(each.divergence for each, _ in tried)
-        attempt(closest.parameters, factor * replicates)
-        if is_over() or tried[-1].candidate.divergence > WORTH_MORE * before:
-            break
+    if tried:
+        come_closer()
     return tried, failures
 
 
