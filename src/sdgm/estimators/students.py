@@ -21,8 +21,9 @@ from sdgm.core.model.design import Design
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import Linearised, pool_of, screened_state, unexplained
+from sdgm.estimators.budget import within_budget
 from sdgm.estimators.distillation import Targets
-from sdgm.estimators.fitting import fit_columns
+from sdgm.estimators.fitting import fit_columns, fit_problem
 from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared_sample
@@ -47,6 +48,8 @@ ENOUGH = 1.1
 
 def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
     """How a student learns: soft rows keep more weights than labels do."""
+    if not recipe.learns_alpha:
+        return recipe
     few = FEW_PER_COMPONENT if several else max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
     recipe = for_sample(with_few_weights(recipe, few))
     find_mode = recipe.method.find_mode
@@ -63,6 +66,8 @@ def student_fit(
     The more replicates, the closer to the teacher, and the more weights.
     """
     problem = student_problem(plan, targets, replicates, classes)
+    if not problem.recipe.learns_alpha:
+        return fit_problem(problem, plan, run)
     basis = plan.form.basis_at(problem, targets.n_rows)
     Phi, scale = unit_columns(basis, problem)
     rows = Linearised.around(problem.y, problem.s)
@@ -82,7 +87,10 @@ def student_fit(
         state = replace(state, column=np.searchsorted(needed, state.column))
         used = pool[needed]
     columns = some_columns(Phi, scale, basis, used, problem)
-    return fit_columns(problem, columns, state, plan, run, is_warm=not several)
+    fit = fit_columns(problem, columns, state, plan, run, is_warm=not several)
+    if plan.max_weights is None or fit.is_interrupted:
+        return fit
+    return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
 
 
 def student_problem(

@@ -174,6 +174,7 @@ class SemiSupervisedSDGMClassifier(
                 "for a label."
             )
         self.n_labelled_ = int(used.sum())
+        given = s.copy()
         s[labelled] *= class_factors(estimator.class_weight, y[labelled], s[labelled])
         rows = self._rows(X, y, s, labelled, classes)
         reference = None
@@ -184,8 +185,7 @@ class SemiSupervisedSDGMClassifier(
         self.shares_: dict[str, float] = {} if reference is None else reference.shares
         self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
         if reference is None:
-            plain = clone(estimator).set_params(class_weight=None)
-            plain.fit(X[used], y[used], s[used])
+            plain = clone(estimator).fit(X[used], y[used], given[used])
             self._keep(estimator, plain.model_, plain.training_, np.flatnonzero(used))
         else:
             self._learn(estimator, plan, rows, reference)
