@@ -15,7 +15,7 @@ help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/.installed-demo  ## set up, then fit Ripley's problem and draw the result
-	$(BIN)/sdgm demo
+	$(BIN)/sdgm demo --force
 
 # One BLAS thread per worker, unless the caller says otherwise.
 test test-all: export OMP_NUM_THREADS ?= 1
@@ -41,13 +41,13 @@ format: $(VENV)/.installed-test  ## format the code and apply the linter's safe 
 bench: $(VENV)/.installed-bench  ## set up, then time sdgm against its peers
 	for name in peers prediction growth; do $(BIN)/python -m benchmarks $$name || exit 1; done
 
-# The theme's notice about its successor is no warning about these pages.
 docs: $(VENV)/.installed-docs  ## set up, then build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python tools/check_site.py site
 	@echo "open site/index.html"
 
 clean:  ## remove .venv, caches and builds
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .cache .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src reproduction tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, done once: a stamp file in .venv stands for each set of installed packages.
@@ -58,18 +58,23 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed-demo: $(VENV)/.created pyproject.toml constraints.txt
+# dependency groups are new in pip 25.1
+$(VENV)/.new-pip: $(VENV)/.created
+	$(BIN)/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.installed-demo: $(VENV)/.new-pip pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e '.[cli,plot]'
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,export,dask,dev]'
+$(VENV)/.installed-test: $(VENV)/.new-pip pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[all]' --group dev
 	@touch $(VENV)/.installed-demo $@
 
-$(VENV)/.installed-bench: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,dask,bench]'
+$(VENV)/.installed-bench: $(VENV)/.new-pip pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[cli,plot,torch,dask]' --group bench
 	@touch $(VENV)/.installed-demo $@
 
-$(VENV)/.installed-docs: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[cli,plot,torch,docs]'
-	@touch $(VENV)/.installed-demo $@
+$(VENV)/.installed-docs: $(VENV)/.new-pip pyproject.toml constraints.txt
+	$(PIP_INSTALL) --group docs
+	@touch $@

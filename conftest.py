@@ -13,6 +13,11 @@ NEEDS = {
     "src/sdgm/report/page.py": ("jinja2",),
     "src/sdgm/report/notebook.py": ("jinja2",),
     "src/sdgm/dask": ("dask", "distributed"),
+    "src/sdgm/tables": ("polars", "narwhals"),
+    # whose examples have a frame
+    "src/sdgm/description/from_model.py": ("pandas",),
+    "src/sdgm/estimators/primal.py": ("pandas",),
+    "src/sdgm/export/card.py": ("pandas",),
     "reproduction/app.py": ("typer", "rich"),
     "reproduction/data_command.py": ("typer", "rich"),
     "reproduction/progress.py": ("rich",),

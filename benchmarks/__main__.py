@@ -18,8 +18,9 @@ from benchmarks.runner import ROOT, Benchmark, Plan, load, run
 from sdgm.datasets import MissingDataError
 
 NAMES = (
-    "peers", "prediction", "growth", "scale", "accuracy", "choice_time", "presets", "calibration",
-    "bounds", "novelty", "semi_supervised", "c_model", "table_prediction", "head",
+    "peers", "prediction", "growth", "scale", "accuracy", "presets", "calibration",
+    "bounds", "novelty", "semi_supervised", "c_model", "chip", "equality", "table_prediction",
+    "head", "uci121", "distillation",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from time import perf_counter
 from typing import Any
@@ -38,7 +39,15 @@ def require_threads() -> None:
             )
 
 
+def limit_processor(seconds: int | None) -> None:
+    """Let the system end this process (SIGXCPU) once it has used so much of the processor."""
+    if seconds is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
+
+
 if __name__ == "__main__":
+    limit_processor(load(sys.argv[1]).processor_seconds)
     # stdout is for the record alone: what libraries print, from C too, goes to stderr
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)

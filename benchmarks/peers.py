@@ -19,6 +19,9 @@ import numpy as np
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.data import PROBLEMS, Split
@@ -30,6 +33,7 @@ from sdgm import KernelSDGMClassifier, RVMClassifier, SDGMClassifier
 
 SLOW_ROUNDS = 3
 WARM_UP_ROWS = 40
+GRID = {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": [0.15, 0.5, 1.5]}
 
 
 def relevance_vectors(model: Any) -> int:
@@ -73,6 +77,15 @@ MODELS = (
         lambda seed: SVC(probability=True, random_state=seed),
         lambda model: model.dual_coef_.size + model.intercept_.size,
         lambda model: len(model.support_vectors_),
+    ),
+    Model(
+        "GridSearchCV(SVC(probability=True))",
+        "scikit-learn",
+        lambda seed: GridSearchCV(
+            make_pipeline(StandardScaler(), SVC(probability=True, random_state=seed)), GRID, cv=3
+        ),
+        lambda search: search.best_estimator_[-1].dual_coef_.size + 1,
+        lambda search: len(search.best_estimator_[-1].support_vectors_),
     ),
     Model(
         "GaussianProcessClassifier(RBF())",
@@ -127,7 +140,10 @@ def installed_models() -> list[Model]:
         try:
             model.make(0)
         except ImportError as error:
-            print(f"  left out {model.name}: {error}; see the extra [bench]", file=sys.stderr)
+            print(
+                f"  left out {model.name}: {error}; install the dependency group bench",
+                file=sys.stderr,
+            )
         else:
             found.append(model)
     return found

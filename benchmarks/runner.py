@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class Benchmark:
     quick_repeats: int = 1
     threads: int = 1  # unless a cell has a field of that name
     timeout: float = 3600.0  # seconds for one cell
+    processor_seconds: int | None = None  # for one cell; a busy machine does not use them up
     parts: tuple[str, ...] = ()  # values of the cells' field `topic`, if they have one
 
 
@@ -91,11 +92,16 @@ def run(benchmark: Benchmark, plan: Plan, parts: Iterable[str], output: Path, co
     def measured(cell: Cell) -> Record:
         return {"cell": cell, **outcome(benchmark, cell, plan.timeout), "run": about}
 
-    with ThreadPoolExecutor(plan.jobs) as pool, closing(pool.map(measured, due)) as records:
-        for number, record in enumerate(records, start=1):
-            append(path, record)
-            words = ", ".join(map(str, record["cell"].values()))
-            print(f"{number}/{len(due)} {words}: {record['status']}", flush=True)
+    with ThreadPoolExecutor(plan.jobs) as pool:
+        started = [pool.submit(measured, cell) for cell in due]
+        try:
+            for number, ended in enumerate(as_completed(started), start=1):
+                record = ended.result()
+                append(path, record)
+                words = ", ".join(map(str, record["cell"].values()))
+                print(f"{number}/{len(due)} {words}: {record['status']}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def unfinished(cells: list[Cell], path: Path) -> list[Cell]:
@@ -119,6 +125,8 @@ def outcome(benchmark: Benchmark, cell: Cell, timeout: float) -> Record:
         )
     except subprocess.TimeoutExpired:
         return {"status": TIMEOUT, "timeout": timeout}
+    if done.returncode == -signal.SIGXCPU:
+        return {"status": TIMEOUT, "timeout": benchmark.processor_seconds}
     if done.returncode:
         return {"status": FAILED, "error": done.stderr.splitlines()[-LAST_LINES:]}
     return {"status": DONE, **json.loads(done.stdout), "others": others.until_now()}

@@ -19,13 +19,13 @@ from sdgm.nn import SDGM, ELBOLoss, compact, parameter_groups, prune, sparsity
 class DigitsModule(lightning.LightningModule):
     """A network with the layer as its head. The loss is a submodule, so checkpoints hold it."""
 
-    def __init__(self, n_train: int, warmup: int) -> None:
+    def __init__(self, n_train: int) -> None:
         super().__init__()
         self.model = nn.Sequential(
             nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8), SDGM(8, 10, n_components=2)
         )
         # n_train counts the samples of all processes, also in data-parallel training
-        self.loss = ELBOLoss(self.model, n_train, kl_scale=3.0, warmup=warmup)
+        self.loss = ELBOLoss(self.model, n_train, kl_scale=3.0)
 
     def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
         x, y = batch
@@ -46,7 +46,7 @@ def main(epochs: int = 30) -> tuple[float, float]:
         torch.as_tensor, train_test_split(X, y, random_state=0, stratify=y)
     )
     batches = DataLoader(TensorDataset(X_train, y_train), batch_size=64, shuffle=True)
-    module = DigitsModule(len(X_train), warmup=len(batches) * epochs // 5)
+    module = DigitsModule(len(X_train))
     trainer = lightning.Trainer(
         max_epochs=epochs,
         accelerator="cpu",

@@ -25,7 +25,7 @@ class SparseClassifier(NeuralNetClassifier):
         return super().fit(X, y, **settings)
 
     def initialize_criterion(self) -> SparseClassifier:
-        self.criterion_ = ELBOLoss(self.module_, self.n_train, kl_scale=3.0, warmup=100)
+        self.criterion_ = ELBOLoss(self.module_, self.n_train, kl_scale=3.0)
         return self
 
     def initialize_optimizer(self, triggered_directly: bool | None = None) -> SparseClassifier:

@@ -23,7 +23,7 @@ def main(epochs: int = 30) -> tuple[float, float]:
     batches = DataLoader(TensorDataset(X, y), batch_size=50, shuffle=True)
 
     model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 4), SDGM(4, 2, 2))
-    loss = ELBOLoss(model, n_train=len(X), warmup=len(batches) * epochs // 5)
+    loss = ELBOLoss(model, n_train=len(X))
     optimizer = torch.optim.Adam(parameter_groups(model, lr=1e-2))
     for _ in range(epochs):
         for x, t in batches:
@@ -36,8 +36,7 @@ def main(epochs: int = 30) -> tuple[float, float]:
             return (network.eval()(X_test).argmax(dim=1) == y_test).float().mean().item()
 
     before = accuracy(model)
-    prune(model, batches)
-    print(sparsity(model))
+    print(sparsity(prune(model, batches)))
     return before, accuracy(compact(model))
 
 

@@ -23,7 +23,7 @@ from sklearn.metrics import log_loss
 
 from reproduction.appendix_b_page import COLUMNS, NAME, as_markdown, collected, write_csv
 from reproduction.cells import Key, Progress, Record, run_cells
-from reproduction.environment import environment
+from reproduction.environment import code_version, environment
 from reproduction.figures.files import save_picture
 from sdgm import KernelSDGMClassifier
 from sdgm.datasets import Dataset, make_checkerboard
@@ -80,7 +80,13 @@ def run_appendix_b(
     presets = ("fast",) if quick else ("paper", "fast")
     initial = QUICK_INITIAL if quick else INITIAL
     keys: list[Key] = [
-        {"preset": preset, "initial": total, "repetition": repetition, "seed": seed}
+        {
+            "preset": preset,
+            "initial": total,
+            "repetition": repetition,
+            "seed": seed,
+            "code": code_version(),
+        }
         for preset in presets
         for total in initial
         for repetition in range(QUICK_REPETITIONS if quick else REPETITIONS)
@@ -121,7 +127,8 @@ def rows_and_model(
 
 def measured_cell(key: Key) -> Record:
     """Learn the rows of one cell, and measure."""
-    data, model = rows_and_model(**key)  # type: ignore[arg-type]
+    settings = {name: value for name, value in key.items() if name != "code"}
+    data, model = rows_and_model(**settings)  # type: ignore[arg-type]
     X_train, y_train, X_test, y_test = data.split()
     start = perf_counter()
     model.fit(X_train, y_train)

@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline
 
 from reproduction.cells import Key, Progress, Record, read_records, run_cells
 from reproduction.datasets import load_ida, redrawn
+from reproduction.environment import code_version
 from reproduction.methods import METHODS, Situation
 from reproduction.table1_page import write_page
 from sdgm.datasets import Dataset, load_ripley
@@ -152,9 +153,12 @@ def finished_splits(path: Path, keys: Sequence[Key]) -> set[tuple[Any, ...]]:
     return {name for name, n in counts.items() if done[name] == n}
 
 
+SPLIT = "protocol", "data", "split", "seed", "quick", "code"
+
+
 def split_name(key: Key | Record) -> tuple[Any, ...]:
-    """What the cells of one split have in common."""
-    return tuple(key.get(field) for field in ("protocol", "data", "split", "seed", "quick"))
+    """What the cells of one split have in common, as they are computed today."""
+    return tuple(key.get(field) for field in SPLIT)
 
 
 def cell_keys(protocol: Protocol, *, seed: int = 0, quick: bool = False) -> list[Key]:
@@ -174,6 +178,7 @@ def cell_keys(protocol: Protocol, *, seed: int = 0, quick: bool = False) -> list
             "method": method,
             "seed": seed,
             "quick": quick,
+            "code": code_version(),
         }
         for name, n_splits in PLANS[protocol].n_splits.items()
         for split in range(QUICK_SPLITS if quick else n_splits)

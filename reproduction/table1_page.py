@@ -105,14 +105,12 @@ def value_of(cell: Record, field: str) -> float:
 def corrected_t_test(difference: FloatArray, n_train: int, n_test: int) -> float:
     """Two-sided p-value that paired differences over overlapping splits have mean zero.
 
-    The variance of the mean has a term for what the splits have in common, as in Nadeau and Bengio,
-    "Inference for the Generalization Error" (2003): theirs is n_test / n_train, for small test
-    parts. Where the test part is the larger one, training parts have little in common, and the
-    ratio is turned round.
+    The variance of the mean has a term for what the splits have in common, n_test / n_train, as in
+    Nadeau and Bengio, "Inference for the Generalization Error" (2003). Where the test part is the
+    larger one, as in Rätsch's splits, it is more careful than it need be.
     """
     n = len(difference)
-    in_common = min(n_test, n_train) / max(n_test, n_train)
-    variance = difference.var(ddof=1) * (1.0 / n + in_common)
+    variance = difference.var(ddof=1) * (1.0 / n + n_test / n_train)
     if variance == 0.0:
         return 1.0 if difference.mean() == 0.0 else 0.0
     return float(2.0 * stats.t.sf(abs(difference.mean()) / np.sqrt(variance), n - 1))
@@ -169,9 +167,9 @@ def n_own_splits(records: Sequence[Record]) -> int:
 
 
 NOTES = """p: two-sided paired test of the error against SDGM, scale chosen, corrected for the
-overlap of the parts (after Nadeau and Bengio, 2003, with the smaller over the larger part); none on
-Ripley, which has one split. Removed: of the weights at the start. SDGM counts candidate columns
-times free components, constants included, at the start, and weights that are not zero at the end.
+overlap of the parts (Nadeau and Bengio, 2003); none on Ripley, which has one split. Removed: of the
+weights at the start. SDGM counts candidate columns times free components, constants included, at
+the start, and weights that are not zero at the end.
 Normalised mean: ratio to SDGM (the paper's to the paper's), mean over the data sets."""
 
 

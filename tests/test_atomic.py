@@ -36,6 +36,20 @@ def test_permissions_follow_the_mask(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / str(mask)).stat().st_mode) == 0o666 & ~mask
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    with replacing(path) as file:
+        # even before it is whole
+        (temporary,) = [each for each in tmp_path.iterdir() if each != path]
+        assert stat.S_IMODE(temporary.stat().st_mode) == mode
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
 def test_text_is_written_as_it_is(tmp_path: Path) -> None:
     with replacing(tmp_path / "text", text=True) as file:
         file.write("größe\r\n\n")

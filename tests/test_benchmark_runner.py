@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -88,6 +89,36 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
     assert runner.unfinished(CELLS, path) == []
 
 
+def test_a_cell_that_ended_is_kept_while_an_earlier_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, kept = path_of(tmp_path, "some"), []
+
+    def outcome(_: Benchmark, cell: dict[str, Any], timeout: float) -> dict[str, Any]:
+        if cell["data"] == "iris":
+            give_up = monotonic() + 30.0
+            while not read(path) and monotonic() < give_up:
+                sleep(0.01)
+            kept.extend(record["cell"]["data"] for record in read(path))
+        return {"status": "done", "results": []}
+
+    monkeypatch.setattr(runner, "outcome", outcome)
+    run(benchmark(), Plan(jobs=2), (), tmp_path, "here")
+    assert kept == ["wine"] and len(read(path)) == 2
+
+
+def test_a_child_ends_when_it_has_used_its_share_of_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = "from benchmarks.child import limit_processor as l; l(3)\nwhile True: pass"
+    ended = subprocess.run([sys.executable, "-c", work], cwd=runner.ROOT, timeout=300.0)
+    ending(monkeypatch, [ended])
+    some = benchmark(processor_seconds=3, cells=lambda plan: CELLS[:1])
+    run(some, Plan(), (), tmp_path, "here")
+    (first,) = failures(tmp_path, "some")
+    assert (first["status"], first["timeout"]) == ("timeout", 3)
+
+
 def test_only_chooses_cells_by_their_fields() -> None:
     plan = Plan(only={"data": ["wine", "heart"], "split": ["0"]})
     assert [cell for cell in CELLS if plan.wants(cell)] == CELLS[1:]
@@ -116,6 +147,7 @@ def test_parts_are_checked_and_may_be_left_out(capsys: pytest.CaptureFixture[str
 
 
 def test_every_benchmark_is_listed_with_what_it_measures() -> None:
+    pytest.importorskip("matplotlib")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks"],
         cwd=runner.ROOT, capture_output=True, text=True, check=True,

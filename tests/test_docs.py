@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 PYTHON, SHELL = {"python"}, {"sh", "console"}
-SHOWN = {"text", "c", "csv", "json"}
+SHOWN = {"html", "text", "c", "csv", "json"}
 
 # commands that are not run here, and why
 NOT_RUN = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
-import importlib.metadata
 import inspect
-import pkgutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -108,21 +106,6 @@ def test_importing_is_quiet() -> None:
     assert run("import sdgm") == ""
 
 
-def test_the_version_is_that_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert sdgm.__version__ == project["version"]
-    try:
-        installed = importlib.metadata.version("sdgm")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("sdgm is on the path but not installed")
-    assert installed == sdgm.__version__
-
-
-def test_the_version_is_in_the_changelog_and_the_citation() -> None:
-    assert sdgm.__version__ in (ROOT / "CITATION.cff").read_text()
-    assert (ROOT / "CHANGELOG.md").exists()
-
-
 def test_public_names_are_sorted_and_exist() -> None:
     assert sdgm.__all__ == sorted(sdgm.__all__)
     for name in sdgm.__all__:
@@ -156,7 +139,8 @@ def test_every_parameter_and_attribute_of_an_estimator_is_documented(name: str) 
     missing = [option for option in estimator().get_params() if option not in parameters]
     assert not missing
     X = [[n % 7, n % 11] for n in range(40)]
-    model = estimator(random_state=0).fit(X, [n % 7 > 3 for n in range(40)])
+    seeded = {"random_state": 0} if "random_state" in estimator().get_params() else {}
+    model = estimator(**seeded).fit(X, [n % 7 > 3 for n in range(40)])
     fitted = [a for a in dir(model) if a.endswith("_") and not a.startswith("_")]
     attributes = [a for a in fitted if hasattr(model, a)]
     assert "classes_" in attributes
@@ -169,16 +153,18 @@ def test_every_parameter_and_attribute_of_an_estimator_is_documented(name: str) 
 def test_every_public_method_is_documented(name: str) -> None:
     estimator = getattr(sdgm, name)
     methods = [each for each in dir(estimator) if not each.startswith("_")]
-    assert {"fit", "predict", "predict_proba", "predict_component_proba", "score"} <= {*methods}
+    assert {"fit", "predict", "predict_proba", "score"} <= {*methods}
+    has_components = name != "KernelEnsembleClassifier"
+    assert ("predict_component_proba" in methods) == has_components
     assert not [each for each in methods if not inspect.getdoc(getattr(estimator, each))]
 
 
 def test_every_module_has_a_docstring() -> None:
-    needs = {"cli", "nn", "plotting", "export", "dask"}  # behind extras
-    for info in pkgutil.walk_packages(sdgm.__path__, "sdgm."):
-        if info.ispkg or info.name.split(".")[1] in needs:
-            continue
-        assert importlib.import_module(info.name).__doc__, info.name
+    paths = sorted(Path(sdgm.__file__).parent.rglob("*.py"))
+    modules = {path: ast.parse(path.read_text()) for path in paths}
+    assert len(modules) > 100
+    # a package that is nothing but a folder needs none
+    assert not [path for path, tree in modules.items() if tree.body and not ast.get_docstring(tree)]
 
 
 def test_the_package_is_typed() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("matplotlib")
+
 from benchmarks import environment
 from benchmarks.environment import busy_seconds
 from benchmarks.scale import page as page_module

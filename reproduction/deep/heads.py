@@ -50,7 +50,7 @@ def make_head(name: str, in_features: int, n_classes: int, **settings: Any) -> n
     Examples
     --------
     >>> make_head("dgmm", 2, 10, n_components=2)
-    SDGM(in_features=2, n_classes=10, n_components=2, covariance_type=full, sparse=False)
+    SDGM(in_features=2, num_classes=10, n_components=2, covariance_type=full, sparse=False)
     """
     match Head(name):
         case Head.SOFTMAX:

@@ -8,17 +8,17 @@ needed for anything else.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reproduction.datasets.cifar import CIFAR, found_form, load_cifar
 from reproduction.datasets.files import verified_content
 from reproduction.datasets.image_sets import IMAGES
 from sdgm.datasets import MissingDataError, data_folder
@@ -148,8 +148,7 @@ def load_images(
     train, test : StoredImages
         Both normalised by mean and deviation of the training images.
     """
-    files = read_files(name)
-    train, test = ARRANGED[name](files)
+    train, test = arrays_of(name)
     order = np.random.default_rng(ORDER_SEED).permutation(len(train[1]))
     if held_back:
         n_held = min(HELD_BACK, len(order) // 5)
@@ -158,7 +157,7 @@ def load_images(
     order = order[: checked_size(name, train_size, len(order))]
     train = (train[0][order], train[1][order])
     mean, std = mean_and_std(train[0])
-    n_classes = IMAGES[name].classes
+    n_classes = (CIFAR[name] if name in CIFAR else IMAGES[name]).classes
     learned = stored(train, n_classes, mean, std)
     return replace(learned, shift=shift, flip=flip), stored(test, n_classes, mean, std)
 
@@ -198,10 +197,18 @@ def stored(rows: tuple[Bytes, Bytes], n_classes: int, mean: Tensor, std: Tensor)
     )
 
 
+def arrays_of(name: str) -> tuple[tuple[Bytes, Bytes], tuple[Bytes, Bytes]]:
+    """Training and test images with their labels, as they are in the files."""
+    if name in CIFAR:
+        return load_cifar(CIFAR[name], data_folder())
+    if name not in IMAGES:
+        known = ", ".join([*IMAGES, *CIFAR])
+        raise ValueError(f"there are no images {name!r}; choose from {known}.")
+    return arranged_idx(read_files(name))
+
+
 def read_files(name: str) -> list[bytes]:
     """What is in the files of a set, in the order of the catalogue, checksums compared."""
-    if name not in IMAGES:
-        raise ValueError(f"there are no images {name!r}; choose from {', '.join(IMAGES)}.")
     known, folder = IMAGES[name], data_folder()
     contents = []
     for file, sha256 in known.sha256.items():
@@ -238,33 +245,9 @@ def arranged_idx(files: Sequence[bytes]) -> tuple[tuple[Bytes, Bytes], tuple[Byt
     return (arrays[0][:, None], arrays[1]), (arrays[2][:, None], arrays[3])
 
 
-def cifar_arrays(content: bytes) -> tuple[Bytes, Bytes]:
-    """Images (N, 3, 32, 32) and labels of a packed file.
-
-    It holds red and blue as differences to green, and these as differences along rows and columns.
-    """
-    with np.load(io.BytesIO(content)) as packed:
-        pixels = packed["delta"].cumsum(3, dtype=np.uint8).cumsum(2, dtype=np.uint8)
-        pixels[:, [0, 2]] += pixels[:, [1]]
-        return pixels, packed["y"]
-
-
-def arranged_cifar(files: Sequence[bytes]) -> tuple[tuple[Bytes, Bytes], tuple[Bytes, Bytes]]:
-    """Training and test images of packed files, of which the last is the test set."""
-    *parts, test = [cifar_arrays(content) for content in files]
-    pixels, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return (pixels, labels), test
-
-
-ARRANGED: dict[str, Any] = {
-    "mnist": arranged_idx,
-    "fashion_mnist": arranged_idx,
-    "cifar10": arranged_cifar,
-    "cifar100": arranged_cifar,
-}
-
-
 def is_there(name: str, folder: Path | None = None) -> bool:
     """Whether all the files of a set are in the data folder."""
     folder = data_folder() if folder is None else folder
+    if name in CIFAR:
+        return found_form(CIFAR[name], folder) is not None
     return all((folder / name / file).is_file() for file in IMAGES[name].sha256)

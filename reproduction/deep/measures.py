@@ -28,7 +28,7 @@ def measured(model: Classifier, images: Images, test: Images, device: torch.devi
     model.eval()
     features = features_of(model.net, test, device)
     counts = sparsity(model.head)
-    record = {
+    record: Record = {
         **quality(model.head, features),
         "head_weights": counts.n_weights,
         "head_nonzero": counts.n_nonzero,
@@ -36,6 +36,10 @@ def measured(model: Classifier, images: Images, test: Images, device: torch.devi
         "head_bytes": file_size(model.head),
         "model_bytes": file_size(model),
     }
+    averaging = copy.deepcopy(model.head)
+    if isinstance(averaging, SDGM):
+        averaging.averages_noise = True
+        record |= {f"averaged_{k}": value for k, value in quality(averaging, features).items()}
     pruned = copy.deepcopy(model.head)
     prune(pruned, features_of(model.net, images, device) if has_components(pruned) else None)
     if isinstance(pruned, L1Softmax):

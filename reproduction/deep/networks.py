@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 import torch
 from torch import Tensor, nn
 
@@ -13,6 +16,8 @@ from sdgm.nn import SparseLinear
 CNN_LAYERS = ((32, 5), (32, 3), (64, 3), (64, 3), (128, 1))
 # first layer of DenseNet, and of its blocks
 DENSE_START, DENSE_BLOCKS = 16, 3
+# the CNN for CIFAR: channels of its blocks, each with two convolutions
+BLOCKS = (64, 128, 256)
 # MobileNet v1: channels and strides of the separable convolutions
 MOBILE_LAYERS = (
     *((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)),
@@ -83,6 +88,54 @@ def small_cnn(
     if normalize_features:
         layers.append(nn.BatchNorm1d(out_features, affine=False))
     return nn.Sequential(*layers)
+
+
+def block_cnn(blocks: Sequence[int] = BLOCKS) -> nn.Module:
+    """A CNN for images of 32 x 32 that a processor can train: blocks of two convolutions.
+
+    In each block pooling follows the first convolution, which halves the time; the features are the
+    means of the last maps. Its arithmetic is in bfloat16 where the processor has instructions for
+    it, the features are in single precision.
+
+    Parameters
+    ----------
+    blocks : sequence of int, default=(64, 128, 256)
+        Channels.
+
+    Examples
+    --------
+    >>> block_cnn((4, 8))(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 8])
+    """
+    layers: list[nn.Module] = []
+    before = 3
+    for width in blocks:
+        first = nn.Conv2d(before, width, 3, padding=1, bias=False)
+        layers += [first, nn.MaxPool2d(2), nn.BatchNorm2d(width), nn.ReLU()]
+        layers += normalized(nn.Conv2d(width, width, 3, padding=1, bias=False))
+        before = width
+    return HalfPrecision(
+        with_normal_start(nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten()))
+    )
+
+
+class HalfPrecision(nn.Module):
+    """A network in bfloat16 on processors that have it (avx512_bf16), with results in float32."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the network gives, in single precision."""
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=has_bfloat16()):
+            return self.net(x).float()
+
+
+@cache
+def has_bfloat16() -> bool:
+    """Whether this processor has instructions for bfloat16; without them it is slower."""
+    return bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
 
 
 def lenet_300_100(*, sparse: bool = False) -> nn.Sequential:

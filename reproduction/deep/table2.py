@@ -23,7 +23,7 @@ from reproduction.deep.distributed import Ranks, best_device
 from reproduction.deep.heads import Head, make_head
 from reproduction.deep.images import Images, load_images
 from reproduction.deep.measures import measured
-from reproduction.deep.networks import Classifier
+from reproduction.deep.networks import Classifier, has_bfloat16
 from reproduction.deep.picture_folder import load_pictures
 from reproduction.deep.problems import (
     DEFAULT_DATA,
@@ -304,6 +304,9 @@ def measured_cell(
         "epoch_cpu_seconds": float(np.median([row["cpu_seconds"] for row in rows])),
         "curve": [round(row["test_error"], 6) for row in rows],
         "nll_curve": [round(row["test_nll"], 6) for row in rows],
+        "ece_curve": [round(row["test_ece"], 6) for row in rows],
+        "zero_curve": [round(row["zero_weights"], 4) for row in rows],
+        "bfloat16": has_bfloat16(),
         "train_nll": rows[-1]["nll"],
         "n_train": len(images.labels),
         "n_test": len(test.labels),

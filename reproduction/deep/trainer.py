@@ -27,7 +27,7 @@ from reproduction.deep.images import Images
 from reproduction.deep.networks import Classifier
 from sdgm.atomic import replacing
 from sdgm.metrics import expected_calibration_error
-from sdgm.nn import ELBOLoss, parameter_groups
+from sdgm.nn import ELBOLoss, parameter_groups, sparsity
 
 TEST_BATCH = 500
 # steps between two reports of progress
@@ -43,7 +43,7 @@ Row = dict[str, float]
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How a network is trained: Adam, learning rate warmed up and then down to zero by a cosine.
+    """How a network is trained: AdamW, learning rate warmed up and then down to zero by a cosine.
 
     Attributes
     ----------
@@ -113,7 +113,8 @@ def train(
     rows : list of dict
         One per epoch: ``epoch``, ``loss``, ``nll``, ``kl`` and ``penalty`` as means over the
         steps, ``lr`` at the end, ``seconds`` by the clock and ``cpu_seconds``, and of the test
-        images ``test_error`` and ``test_nll``.
+        images ``test_error``, ``test_nll`` and ``test_ece``, with ``zero_weights``, the share of
+        the last layer's weights that evaluation leaves out.
     """
     check_options(options, len(images.labels), ranks)
     device = torch.device("cpu") if device is None else device
@@ -126,7 +127,12 @@ def train(
             run.train_epoch(progress)
             if test is not None and ranks.is_first:
                 P, y = probabilities(model, test, device)
-                run.rows[-1] |= {"test_error": error(P, y), "test_nll": log_loss(P, y)}
+                run.rows[-1] |= {
+                    "test_error": error(P, y),
+                    "test_nll": log_loss(P, y),
+                    "test_ece": calibration_error(P, y),
+                    "zero_weights": sparsity(model.head).fraction_zero,
+                }
             if ranks.is_first:
                 if log is not None:
                     write_log(log, run.rows)
@@ -175,7 +181,7 @@ class Run:
             kl_scale=options.kl_scale,
             warmup=round(options.kl_warmup * self.n_steps),
         ).to(device)
-        self.optimizer = torch.optim.Adam(optimizer_groups(model, options), fused=True)
+        self.optimizer = torch.optim.AdamW(optimizer_groups(model, options), fused=True)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.rows: list[Row] = []
 

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from sdgm.estimators.primal import SDGMClassifier
     from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
     from sdgm.estimators.weights_path import WeightsPath, weights_path
-    from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+    from sdgm.exceptions import (
+        ComponentsReducedWarning,
+        InconsistentVersionWarning,
+        NumericalTroubleWarning,
+    )
     from sdgm.novelty.detector import FamiliarityDetector
     from sdgm.persistence import ModelFileError, load, save
     from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
@@ -24,6 +28,7 @@ _HOMES = {
     "ComponentsReducedWarning": "exceptions",
     "DiscriminativeGMMClassifier": "estimators.special_cases",
     "FamiliarityDetector": "novelty.detector",
+    "InconsistentVersionWarning": "exceptions",
     "KernelEnsembleClassifier": "ensemble.estimator",
     "KernelSDGMClassifier": "estimators.dual",
     "ModelFileError": "persistence",
@@ -43,6 +48,7 @@ __all__ = [
     "ComponentsReducedWarning",
     "DiscriminativeGMMClassifier",
     "FamiliarityDetector",
+    "InconsistentVersionWarning",
     "KernelEnsembleClassifier",
     "KernelSDGMClassifier",
     "ModelFileError",

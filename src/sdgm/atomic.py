@@ -16,8 +16,9 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
     """A file to write to, which replaces the old one when all went well.
 
     It is written beside the old one, synchronised to disk, and then renamed: after an interrupt or
-    a loss of power, one of the two is there, complete. A link stays a link, and the file that it
-    points to is replaced. Devices and pipes are written to directly.
+    a loss of power, one of the two is there, complete. It has the permissions of the old one. A
+    link stays a link, and the file that it points to is replaced. Devices and pipes are written to
+    directly.
 
     With ``text`` it is UTF-8 text with line ends unchanged, instead of bytes. Errors are the
     system's, with the name of ``path``.
@@ -43,8 +44,10 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[A
                 yield file
             return
         try:
-            # with the permissions that the user's mask leaves
+            # with the permissions that the user's mask leaves, or those of the old file
             with open(temporary, "x" if text else "xb", **how) as file:
+                if target.exists():
+                    os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

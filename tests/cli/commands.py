@@ -31,6 +31,11 @@ def words(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
+def unboxed(text: str) -> str:
+    """What is said in a box, without its lines."""
+    return words(re.sub("[│╭╮╰╯─|+]", " ", text))
+
+
 def sentence(result: Any) -> str:
     """What a failed command says, checked to be one line and no traceback."""
     assert result.exit_code == 1, result.output

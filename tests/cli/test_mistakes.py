@@ -15,7 +15,7 @@ pytest.importorskip("safetensors")
 
 import polars as pl
 
-from tests.cli.commands import run, sentence
+from tests.cli.commands import run, sentence, unboxed
 from tests.cli.conftest import NEW_ROWS
 from tests.tables.ugly import read_table
 
@@ -39,14 +39,11 @@ from tests.tables.ugly import read_table
             ("-t", "y"),
             "500 distinct values in 600 rows",
         ),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--components", "x"), "--components must be auto"),
         (
             "a,kind\n" + "1,x\n2,y\n" * 4,
             ("-t", "kind", "--components", "9"),
             "--components must be at most 3, the rows to learn from of the largest class",
         ),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--test-size", "1"), "--test-size must be"),
-        ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--missing", "x"), "--missing must be"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--id", "name"), "no column 'name' for the id"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "no/m.sdgm"), "there is no folder 'no'"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "."), "is a folder"),
@@ -133,20 +130,35 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("json", "--precision", "float"), "--precision is for --to c and --to onnx"),
+        (("json", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--precision", "float"), "--precision is for --to c, py and onnx"),
+        (("js", "--name", "x"), "--name is for --to c"),
+        (("py", "--precision", "fixed"), "--precision fixed is for --to c"),
         (("json", "--name", "x"), "--name is for --to c"),
         (("onnx", "--name", "x"), "--name is for --to c"),
         (("onnx", "--precision", "fixed"), "--precision fixed is for --to c"),
         (("c", "--precision", "float_only"), "--precision float_only is for --to onnx"),
-        (("c", "--name", "no name"), "--name must be"),
+        (("c", "--name", "no name"), "'--name': name must be a C identifier"),
     ],
 )
 def test_options_of_export_that_mean_nothing_are_refused(
     here: Path, model: str, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     output = tmp_path / f"m.{'h' if options[0] == 'c' else options[0]}"
-    assert said in sentence(run("export", model, "-o", output, "--to", *options))
+    result = run("export", model, "-o", output, "--to", *options, terminal_width=200)
+    assert result.exit_code == 2
+    assert said in unboxed(result.stderr)
     assert not output.exists()
+
+
+def test_types_beside_a_module_are_not_replaced_unasked(model: str, tmp_path: Path) -> None:
+    types = tmp_path / "m.d.ts"
+    types.write_text("mine")
+    command = ("export", model, "--to", "js", "-o", tmp_path / "m.js")
+    assert "exists; add --force" in sentence(run(*command))
+    assert types.read_text() == "mine" and not (tmp_path / "m.js").exists()
+    run(*command, "--force")
+    assert "predictProba" in types.read_text()
 
 
 def test_a_full_disk_is_named(here: Path, model: str) -> None:

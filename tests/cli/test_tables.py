@@ -70,7 +70,7 @@ def test_options_of_fit_reach_the_model(here: Path, tmp_path: Path) -> None:
     text = words(done("fit", "ugly.csv", "-t", "kind", *options, "-o", path).stdout)
     assert "the model learned from all rows" in text and "held out" not in text
     assert sdgm.load(path).record["components"]["initial"] == [2, 2, 2]
-    refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path)
+    refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path, "--force")
     said = sentence(refused)
     assert "Values are missing in 'Größe (cm)'" in said and "missing=" not in said
 
@@ -94,7 +94,7 @@ def test_reports_can_have_other_rows_and_a_title(here: Path, model: str, tmp_pat
     assert "All &lt;i&gt;mine&lt;/i&gt;" in path.read_text()
 
 
-@pytest.mark.parametrize("to", ["c", "onnx", "json"])
+@pytest.mark.parametrize("to", ["c", "js", "py", "onnx", "json"])
 def test_models_are_exported_beside_their_file_by_default(
     here: Path, model: str, tmp_path: Path, to: str
 ) -> None:
@@ -102,7 +102,7 @@ def test_models_are_exported_beside_their_file_by_default(
         pytest.importorskip("onnx")
     copy = tmp_path / "copy.sdgm"
     copy.write_bytes((here / model).read_bytes())
-    done("export", copy, "--to", to, *(() if to == "json" else ("--precision", "float")))
+    done("export", copy, "--to", to, *(() if to in ("json", "js") else ("--precision", "float")))
     assert (tmp_path / f"copy.{'h' if to == 'c' else to}").stat().st_size > 500
 
 
@@ -128,7 +128,7 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "[link=x]y" in done("inspect", made).stdout
     done("report", made, "-o", tmp_path / "[i]r.html")
     done("predict", made, path, "-o", tmp_path / "[i]out.csv")
-    assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", made))
+    assert "[/bold]" in sentence(run("fit", path, "-t", "[/bold", "-o", tmp_path / "[i].sdgm"))
 
 
 def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) -> None:

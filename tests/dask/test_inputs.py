@@ -77,6 +77,16 @@ def test_terms_have_the_names_of_the_columns(n_rows: int) -> None:
     assert not hasattr(again, "feature_names_in_")
 
 
+def test_the_users_arrays_stay_as_they_are() -> None:
+    keep = ROWS[:, 0] > -100.0
+    rows, labels = ROWS[keep], LABELS.rechunk(400)[keep.rechunk(400)]
+    before = [(array.chunks, array.name) for array in (rows, labels)]
+    model().fit(rows, labels)
+    after = [(array.chunks, array.name) for array in (rows, labels)]
+    assert repr(after) == repr(before)
+    assert np.isnan(rows.shape[0]) and np.isnan(labels.shape[0])
+
+
 def test_chunks_of_unknown_size_and_empty_partitions_are_fine() -> None:
     expected = local().fit(X[X[:, 0] > -9.0], Y[X[:, 0] > -9.0])
     keep = ROWS[:, 0] > -9.0

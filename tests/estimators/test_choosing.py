@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -292,7 +291,8 @@ def test_relevance_counts_the_rows_as_given_with_repeated_and_unused_ones() -> N
 def test_terms_have_the_names_of_the_users_columns() -> None:
     X, y = load_iris(return_X_y=True)
     plain = fitted(SDGMClassifier, "iris")
-    named = SDGMClassifier(random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    table = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    named = SDGMClassifier(random_state=0).fit(table, y)
     assert len(named.terms_) == named.coef_.shape[1]
     renamed = [term.translate(str.maketrans("abcd", "1234")) for term in named.terms_]
     assert renamed == [term.replace("x", "") for term in plain.terms_]
@@ -503,6 +503,29 @@ def test_an_interrupt_within_a_candidate_ends_the_whole_fit_with_the_best_so_far
     assert_proper(model, X)
     assert model.chosen_ == model.candidates_[0].parameters
     assert "interrupted" in {each.stop_reason for each in model.candidates_}
+
+
+@both_forms
+def test_an_interrupt_before_the_first_pass_of_a_later_candidate_keeps_those_before(
+    monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    X, y = PROBLEMS["moons"]
+    monkeypatch.setattr(choosing, "FAITHFUL", 0.0)  # so that all are tried
+    find, starts = EMGradient.__call__, []
+
+    def interrupting(self: EMGradient, rows: Any, *others: Any) -> Any:
+        starts.append(rows.has_initial_r)
+        if sum(starts) == 2:
+            raise KeyboardInterrupt
+        return find(self, rows, *others)
+
+    monkeypatch.setattr(EMGradient, "__call__", interrupting)
+    model = form(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert sum(starts) == 2
+    assert [each.stop_reason for each in model.candidates_] == ["interrupted"]
+    assert_proper(model, X)
 
 
 def test_the_covariance_is_that_of_the_labels_each_counted_once() -> None:

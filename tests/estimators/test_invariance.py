@@ -338,7 +338,10 @@ def test_the_global_random_state_decides_when_no_seed_is_given() -> None:
 @pytest.mark.parametrize("n_init", [1, 2])
 def test_the_largest_seed_is_a_seed(n_init: int) -> None:
     X, y = two_modes()
-    SDGMClassifier(2, n_init=n_init, random_state=2**32 - 1).fit(X, y)
+    model = SDGMClassifier(2, n_init=n_init, random_state=2**32 - 1).fit(X, y)
+    seeds = (2**32 - 1, 0)[:n_init]  # the next one is the smallest
+    alone = [SDGMClassifier(2, random_state=seed).fit(X, y).log_evidence_ for seed in seeds]
+    np.testing.assert_array_equal(model.start_log_evidences_, alone)
 
 
 @every_estimator

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -368,7 +367,7 @@ def test_a_precomputed_kernel_has_the_path_of_the_kernel() -> None:
 
 def test_names_of_columns_and_classes_are_kept() -> None:
     data, target = load_iris(return_X_y=True)
-    table = pd.DataFrame(data, columns=list("abcd"))
+    table = pytest.importorskip("pandas").DataFrame(data, columns=list("abcd"))
     names = np.array(["one", "three", "two"])[target]
     model = SDGMClassifier(1, random_state=0).fit(table, names)
     small = weights_path(model, table, names).at_most(4)

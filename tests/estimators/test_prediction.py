@@ -244,6 +244,9 @@ def test_averaging_is_less_sure_far_from_the_data() -> None:
 
 
 def test_no_average_without_a_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "sdgm.estimators.fitting.SMALL_NUMBERS", 0
+    )  # small ones are not asked about
     monkeypatch.setattr("sdgm.scale.memory.MAX_COVARIANCE", 1)
     model = DiscriminativeGMMClassifier(2, random_state=0).fit(X, y)
     assert model.covariance_ is None

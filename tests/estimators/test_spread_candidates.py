@@ -26,6 +26,10 @@ def test_they_are_distinct_training_rows_in_order_and_not_too_many() -> None:
 
 def test_precomputed_kernels_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs(40, 2)
-    monkeypatch.setattr(kernel_form, "spread_candidates", lambda *_: pytest.fail("was asked"))
+    asked: list[Any] = []
+    monkeypatch.setattr(kernel_form, "spread_candidates", lambda kernel, *_: asked.append(kernel))
     with own_warnings_allowed():
         KernelSDGMClassifier(1, kernel="precomputed", random_state=0).fit(X @ X.T, y)
+        assert asked == []
+        KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y)
+    assert [type(kernel) for kernel in asked] == [RBFKernel]

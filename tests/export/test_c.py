@@ -153,7 +153,7 @@ MADE = {
 
 def fitted():
     """Models as users have them."""
-    iris, (X, y) = load_iris(as_frame=True), make_moons(150, noise=0.2, random_state=0)
+    iris, (X, y) = load_iris(), make_moons(150, noise=0.2, random_state=0)
     species = iris.target_names[iris.target]
     return {
         "iris": SDGMClassifier(2, random_state=0).fit(iris.data, species),

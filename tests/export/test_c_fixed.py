@@ -144,14 +144,10 @@ def test_the_bound_of_a_fitted_model_is_small_and_in_the_header(measured, name):
 
 
 def test_the_polynomial_of_the_exponential_keeps_its_bound():
-    def shifted(value, bits):
-        half = 1 << (bits - 1)
-        return np.where(value < 0, -((-value + half) >> bits), (value + half) >> bits)
-
     f = np.arange(0, 2**24, 7, dtype=np.int64)
     p = np.full(len(f), POWERS_OF_TWO[-1], dtype=np.int64)
     for c in POWERS_OF_TWO[-2::-1]:
-        p = c + shifted(p * f, 24)
+        p = c + ((p * f + 2**23) >> 24)
     assert np.abs(p / 2**30 - 2.0 ** -(f / 2**24)).max() < EXP_ERROR / 1.9
 
 

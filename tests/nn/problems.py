@@ -12,7 +12,7 @@ TYPES = ("full", "diag", "tied", "low_rank")
 
 def random_layer(
     in_features: int = 3,
-    n_classes: int = 3,
+    num_classes: int = 3,
     n_components: int | list[int] = 2,
     covariance_type: str = "full",
     *,
@@ -24,10 +24,18 @@ def random_layer(
     """A layer with weights of size one, about half of them noise, and scaled inputs."""
     torch.manual_seed(seed)
     layer = SDGM(
-        in_features, n_classes, n_components, covariance_type, sparse=sparse, bias=bias, dtype=dtype
+        in_features,
+        num_classes,
+        n_components,
+        covariance_type,
+        sparse=sparse,
+        bias=bias,
+        dtype=dtype,
     )
     with torch.no_grad():
-        layer.calibrate(3.0 + 2.0 * torch.randn(50, in_features, dtype=dtype))
+        layer.center.uniform_(2.0, 4.0)
+        layer.inverse_scale.uniform_(0.3, 1.0)
+        layer.scales_itself = False
         layer.weight.normal_()
         if layer.bias is not None:
             layer.bias.normal_()

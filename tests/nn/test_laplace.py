@@ -53,7 +53,7 @@ def test_averaging_takes_confidence_back_where_there_are_no_samples() -> None:
     P = posterior.predict_proba(x)
     torch.testing.assert_close(P.sum(dim=1), torch.ones(60, dtype=torch.float64))
     assert (P.argmax(dim=1) == y).double().mean() > 0.95
-    trusting = layer.log_proba(x).exp().max(dim=1).values
+    trusting = layer.log_prob(x).exp().max(dim=1).values
     assert P.max(dim=1).values.mean() < trusting.mean()
     assert posterior.predict_proba(x[:6].reshape(2, 3, 2)).shape == (2, 3, 2)
 

@@ -39,8 +39,8 @@ def test_probabilities_are_those_of_the_core(
     component_class = np.repeat(np.arange(len(n_components)), n_components)
     log_P_c = class_log_posterior(log_P_cm, component_class, len(n_components))
     with torch.no_grad():
-        ours = layer.component_log_proba(torch.as_tensor(x)).numpy()
-        ours_c = layer.log_proba(torch.as_tensor(x)).numpy()
+        ours = layer.component_log_prob(torch.as_tensor(x)).numpy()
+        ours_c = layer.log_prob(torch.as_tensor(x)).numpy()
     np.testing.assert_allclose(ours, log_P_cm, atol=1e-10)
     np.testing.assert_allclose(ours_c, log_P_c, atol=1e-10)
 
@@ -81,40 +81,77 @@ def test_a_component_that_is_not_alive_has_no_part_in_its_class() -> None:
     components = layer.component_scores(x)
     layer.alive[1] = False
     torch.testing.assert_close(layer(x)[:, 0], components[:, 0])
-    assert layer.component_log_proba(x)[:, 1].exp().max() == 0.0
+    assert layer.component_log_prob(x)[:, 1].exp().max() == 0.0
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
-def test_the_first_scores_are_small_and_differ_between_components(covariance_type: str) -> None:
-    torch.manual_seed(0)
-    layer = SDGM(64, 10, 2, covariance_type).eval()
-    scores = layer.component_scores(torch.randn(100, 64))
-    assert 0.0 < scores.std() < 2.0
-    assert layer.weight.unique(dim=0).shape == layer.weight.shape
-
-
-@pytest.mark.parametrize("covariance_type", TYPES)
-def test_calibration_makes_the_first_scores_small_whatever_the_features(
-    covariance_type: str,
+@pytest.mark.parametrize("n_components", [1, 3, [1, 3, 2]], ids=str)
+@pytest.mark.parametrize("sparse", [False, True])
+@torch.no_grad()
+def test_it_starts_as_a_linear_layer(
+    covariance_type: str, n_components: int | list[int], sparse: bool
 ) -> None:
     torch.manual_seed(0)
-    x = 100.0 + 30.0 * torch.randn(256, 64)
-    x[:, 3] = 7.0  # a feature that is always the same
-    layer = SDGM(64, 10, 2, covariance_type)
-    assert nn.functional.cross_entropy(layer(x), torch.zeros(256).long()) > 5.0
-    loss = nn.functional.cross_entropy(layer.calibrate(x)(x), torch.zeros(256).long())
-    assert loss < math.log(10.0) + 1.0
+    layer = SDGM(400, 3, n_components, covariance_type, sparse=sparse).eval()
+    x = torch.randn(200, 400)
+    assert layer.bias is not None
+    first = torch.tensor([int((layer.component_class == c).nonzero()[0]) for c in range(3)])
+    counts = torch.tensor(layer.n_components).float()
+    # of the components of a class one is the linear layer, up to a small distance
+    linear = x @ layer.weight[first, :400].T + layer.bias[first] + counts.log()
+    scores = layer(x)
+    assert (scores - linear).std() < 0.15 * linear.std()
+    # by the rule of nn.Linear: uniform between -1/sqrt(D) and 1/sqrt(D)
+    bound = 1.0 / math.sqrt(400)
+    assert float(layer.weight[:, :400].std()) == pytest.approx(bound / math.sqrt(3.0), rel=0.05)
+    assert float(layer.weight[:, :400].abs().max()) <= 1.1 * bound
+    assert float((layer.bias[first] + counts.log()).abs().max()) <= bound + 1e-6
+    assert not bool(layer.weight[:, 400:].any())
+
+
+def test_components_of_a_class_start_apart() -> None:
+    layer = SDGM(4, 3, [1, 3, 2])
     assert layer.weight.unique(dim=0).shape == layer.weight.shape
 
 
-def test_calibration_refuses_what_it_cannot_learn_from() -> None:
-    with pytest.raises(ValueError, match="at least two feature vectors"):
-        SDGM(2, 2).calibrate(torch.zeros(1, 2))
-    with pytest.raises(ValueError, match="of finite numbers"):
-        SDGM(2, 2).calibrate(torch.full((3, 2), torch.nan))
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1e4])
+def test_the_first_loss_in_training_is_small_whatever_the_size_of_the_features(
+    covariance_type: str, size: float
+) -> None:
+    torch.manual_seed(0)
+    x = size * (1.0 + torch.randn(256, 64))
+    layer = SDGM(64, 10, 2, covariance_type)
+    y = torch.arange(256) % 10
+    assert nn.functional.cross_entropy(layer(x), y) < math.log(10.0) + 0.5
 
 
-def test_reset_forgets_calibration_and_pruning() -> None:
+def test_only_the_first_batch_in_training_sets_the_scale() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(1000, 4)
+    layer = SDGM(4, 3).eval()
+    layer(5.0 * x)
+    assert layer.scales_itself and bool((layer.inverse_scale == 1.0).all())
+    layer.train()
+    layer(x[:0])  # nothing to see yet
+    layer(5.0 * x)
+    torch.testing.assert_close(layer.inverse_scale, torch.full((4,), 0.2), rtol=0.05, atol=0.0)
+    layer(50.0 * x)
+    torch.testing.assert_close(layer.inverse_scale, torch.full((4,), 0.2), rtol=0.05, atol=0.0)
+    other = SDGM(4, 3)
+    other.load_state_dict(layer.state_dict())
+    other(50.0 * x)
+    assert torch.equal(other.inverse_scale, layer.inverse_scale)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, 1e30, 0.0])
+def test_a_first_batch_of_absurd_numbers_leaves_a_scale(number: float) -> None:
+    layer = SDGM(2, 2)
+    layer.scale_to(torch.full((3, 2), number))
+    assert bool(layer.inverse_scale.isfinite().all()) and bool((layer.inverse_scale > 0.0).all())
+
+
+def test_reset_forgets_scale_and_pruning() -> None:
     layer = random_layer(n_components=2)
     layer.mask[0] = False
     layer.alive[0] = False
@@ -216,7 +253,7 @@ def test_absurd_sizes_are_refused_with_the_number_of_weights() -> None:
     ("arguments", "words"),
     [
         ({"in_features": 0}, "in_features must be an integer of at least 1"),
-        ({"n_classes": 1}, "n_classes must be an integer of at least 2"),
+        ({"num_classes": 1}, "num_classes must be an integer of at least 2"),
         ({"n_components": 0}, "n_components must be an integer of at least 1"),
         ({"n_components": [1, 2]}, "2 numbers for 3 classes"),
         ({"covariance_type": "round"}, "must be one of"),
@@ -226,7 +263,7 @@ def test_absurd_sizes_are_refused_with_the_number_of_weights() -> None:
 )
 def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        SDGM(**{"in_features": 2, "n_classes": 3, **arguments})
+        SDGM(**{"in_features": 2, "num_classes": 3, **arguments})
 
 
 def test_feature_vectors_of_another_length_are_refused() -> None:
@@ -290,15 +327,8 @@ def test_integers_of_numpy_are_taken_and_fractions_are_not() -> None:
             SDGM(2, 3, wrong)
 
 
-def test_calibration_leaves_features_alone_that_are_too_small_to_scale() -> None:
-    x = torch.randn(9, 2)
-    x[:, 1] *= 1e-41
-    layer = SDGM(2, 2).calibrate(x)
-    assert bool(layer.inverse_scale.isfinite().all()) and bool(layer(x).isfinite().all())
-
-
 def test_log_probabilities_are_seen_by_hooks() -> None:
     layer, seen = SDGM(2, 2), []
     layer.register_forward_hook(lambda *_: seen.append(1))
-    layer.log_proba(torch.zeros(1, 2))
+    layer.log_prob(torch.zeros(1, 2))
     assert seen == [1]

@@ -20,7 +20,7 @@ def network() -> nn.Sequential:
 @pytest.mark.parametrize("batch", [5, 50])
 def test_the_divergence_of_all_layers_counts_one_over_n_whatever_the_batch(batch: int) -> None:
     model = network()
-    loss = ELBOLoss(model, n_train=1000, kl_scale=3.0)
+    loss = ELBOLoss(model, n_train=1000, kl_scale=3.0, warmup=0)
     scores, y = model(torch.randn(batch, 4)), torch.arange(batch) % 3
     value = loss(scores, y)
     kl = model[0].kl() + model[2].kl()
@@ -47,13 +47,24 @@ def test_the_divergence_comes_in_linearly_and_only_while_training() -> None:
     assert weights == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1, 0.1])
 
 
+@pytest.mark.parametrize("batch", [5, 20])
+def test_without_a_number_the_divergence_comes_in_over_five_epochs(batch: int) -> None:
+    loss = ELBOLoss(network(), n_train=100)
+    weights = []
+    for _ in range(600 // batch):
+        loss(torch.zeros(batch, 3), torch.zeros(batch).long())
+        weights.append(loss.kl_weight.item())
+    assert weights[100 // batch - 1] == pytest.approx(0.2 / 100)
+    assert weights[500 // batch - 1 :] == pytest.approx([0.01] * (100 // batch + 1))
+
+
 def test_training_that_goes_on_goes_on_with_the_warm_up() -> None:
     model = network()
     first, second = (ELBOLoss(model, n_train=10, warmup=4) for _ in range(2))
     first(torch.zeros(2, 3), torch.zeros(2).long())
     second.load_state_dict(first.state_dict())
     assert second.step.item() == 1
-    assert list(first.state_dict()) == ["step"] and not list(first.parameters())
+    assert list(first.state_dict()) == ["step", "seen"] and not list(first.parameters())
 
 
 def test_classes_are_on_the_last_axis_and_labels_may_be_probabilities() -> None:

@@ -134,12 +134,12 @@ class Calling(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.way == "keyword":
             return self.head(x=x)
-        if self.way == "log_proba":
-            return self.head.log_proba(x)
+        if self.way == "log_prob":
+            return self.head.log_prob(x)
         return self.head(x) if len(x) > 1 else x
 
 
-@pytest.mark.parametrize("way", ["keyword", "log_proba"])
+@pytest.mark.parametrize("way", ["keyword", "log_prob"])
 def test_the_head_is_seen_however_it_is_called(way: str) -> None:
     layer, x, y = two_blobs()
     expected = component_shares(layer, [(x, y)])[layer]

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 
 from sdgm import (
     DiscriminativeGMMClassifier,
+    FamiliarityDetector,
     KernelSDGMClassifier,
     RVMClassifier,
     SDGMClassifier,
@@ -107,6 +108,8 @@ def fitted(kind: str) -> Any:
             return SDGMClassifier(1).fit(noise, np.arange(40) % 2)
         case "partly labelled":
             return with_missing_labels()
+        case "novelty":
+            return FamiliarityDetector(0.1).fit(X, y)
         case "table":
             return table()
     raise AssertionError(kind)
@@ -114,13 +117,20 @@ def fitted(kind: str) -> Any:
 
 KINDS = (
     *("primal", "diag", "spherical", "tied", "poly", "cubic", "rbf", "linear", "precomputed"),
-    *("shared", "ridge", "budget", "init", "nothing", "partly labelled", "table"),
+    *("shared", "ridge", "budget", "init", "nothing", "partly labelled", "novelty", "table"),
 )
 
 
 def classifier_of(model: Any) -> Any:
     """What predicts from numbers."""
     return model.classifier if isinstance(model, TableModel) else model
+
+
+def outputs(classifier: Any) -> tuple[str, ...]:
+    """The methods with which a model answers."""
+    if isinstance(classifier, FamiliarityDetector):
+        return "predict", "score_samples", "decision_function", "familiarity"
+    return "predict", "predict_proba", "predict_log_proba", "predict_component_proba"
 
 
 def rows_of(model: Any, n_rows: int = 40) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from sdgm.persistence.codec import read, to_bytes
 from sdgm.persistence.container import packed, unpacked
 from sdgm.persistence.errors import InvalidModelFile
-from tests.persistence.models import classifier_of, fitted, rows_of
+from tests.persistence.models import classifier_of, fitted, outputs, rows_of
 
 CENTER = "classifier/model/scaler/center"
 NUMBERS: list[Any] = [
@@ -255,8 +255,8 @@ def use(model: Any) -> None:
     classifier = classifier_of(model)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        assert len(classifier.predict(X)) == len(X)
-        assert len(classifier.predict_proba(X)) == len(X)
+        for method in outputs(classifier):
+            assert len(getattr(classifier, method)(X)) == len(X)
         if getattr(classifier, "covariance_", None) is not None:
             assert len(classifier.predict_proba_averaged(X)) == len(X)
     repr(model)

@@ -20,6 +20,7 @@ pytest.importorskip("safetensors")
 
 import safetensors.numpy
 
+import sdgm
 from sdgm import ModelFileError, load, save
 from sdgm.persistence import files
 from sdgm.persistence.container import MAX_FILE, REMEDY, packed
@@ -109,9 +110,14 @@ def test_files_that_may_not_be_read_are_refused(unreadable: Path, unprivileged: 
 def test_a_newer_format_asks_for_an_update(path: Path) -> None:
     document, arrays = taken_apart(path.read_bytes())
     path.write_bytes(packed({**document, "format": 3}, arrays))
+    version = sdgm.__version__
     assert problem_with(path) == (
-        "was written by a newer format 3; this sdgm reads 1; update sdgm."
+        f"was written by sdgm {version} in format 3, and sdgm {version} reads formats up to 1; "
+        f'pip install "sdgm>={version}".'
     )
+    del document["versions"]
+    path.write_bytes(packed({**document, "format": 3}, arrays))
+    assert problem_with(path).endswith("reads formats up to 1; update sdgm.")
 
 
 def test_damage_is_found(path: Path) -> None:
@@ -165,13 +171,20 @@ def test_a_folder_that_may_not_be_written_to_is_named(
 
 def test_permissions_follow_the_mask(tmp_path: Path) -> None:
     for mask in (0o022, 0o077):
+        path = tmp_path / f"{mask}.sdgm"
         before = os.umask(mask)
         try:
-            save(fitted("diag"), tmp_path / "model.sdgm")
+            save(fitted("diag"), path)
         finally:
             os.umask(before)
-        mode = stat.S_IMODE((tmp_path / "model.sdgm").stat().st_mode)
-        assert mode == 0o666 & ~mask
+        assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_file_that_nobody_else_may_read_stays_so(path: Path) -> None:
+    path.chmod(0o600)
+    save(fitted("tied"), path)
+    assert load(path).covariance_type == "tied"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_link_stays_a_link(path: Path) -> None:

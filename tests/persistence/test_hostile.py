@@ -231,7 +231,7 @@ def test_components_must_be_in_the_order_of_classes_and_leave_none_out(primal: P
     ("where", "value", "problem"),
     [
         ("kind", "os.system", "invalid enum value 'os.system' at file.classifier.kind"),
-        ("kind", "SDGMClassifier", "its parameters do not match SDGMClassifier"),
+        ("kind", "SDGMClassifier", "SDGMClassifier has no parameter 'coef0'"),
         ("model/scaler/reach", 0.0, "expected float > 0.0 at file.classifier.model.scaler.reach"),
         ("model/scaler/reach", {"float": "nan"}, "model.scaler.reach"),
         ("model/scaler/reach", {"float": "inf"}, "model.scaler.reach"),
@@ -267,8 +267,8 @@ def test_a_wrong_entry_of_the_document_is_refused(
 
 
 @pytest.mark.parametrize("name", ["classifier", "versions", "table", "record", "format"])
-def test_a_missing_entry_of_the_document_is_refused(name: str, dual: Parts) -> None:
-    document, arrays = dual
+def test_a_missing_entry_of_the_document_is_refused(name: str, table: Parts) -> None:
+    document, arrays = table
     del document[name]
     assert problem_with(packed(document, arrays)).startswith("is ")
 
@@ -301,6 +301,30 @@ def test_a_parameter_that_the_estimator_refuses_is_refused(
     document, arrays = dual
     document["classifier"]["parameters"][name] = value
     assert name in problem_with(packed(document, arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("whitening", -1.0, "not positive definite"),
+        ("whitening", 0.0, "not positive definite"),
+        ("group", 1, "order of its groups"),
+        ("group", 7, "array 'group' holds 7"),
+        ("share", 0.0, "array 'share' holds 0.0"),
+        ("group_share", -1.0, "array 'group_share' holds -1.0"),
+        ("mean", np.nan, "array 'mean' holds NaN"),
+    ],
+)
+def test_a_density_that_is_none_is_refused(name: str, value: float, problem: str) -> None:
+    document, arrays = taken_apart(to_bytes(fitted("novelty")))
+    arrays[f"novelty/{name}"].flat[0] = value
+    assert problem in problem_with(packed(document, arrays))
+
+
+def test_a_file_of_two_kinds_is_refused(primal: Parts) -> None:
+    document, arrays = taken_apart(to_bytes(fitted("novelty")))
+    document["classifier"] = primal[0]["classifier"]
+    assert "of no kind or of two" in problem_with(packed(document, arrays | primal[1]))
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("pandas")
+pytest.importorskip("polars")
 
 import matplotlib as mpl
 
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
+import pandas as pd
+import polars as pl
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.datasets import make_ripley

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -96,7 +95,7 @@ def test_components_that_no_row_belongs_to_are_left_out() -> None:
 
 
 def test_frames_give_their_names_and_rows_and_legend_can_be_left_out() -> None:
-    table = pd.DataFrame({"age": 10.0 * X[:, 0] + 40.0, "dose": X[:, 1]})
+    table = pytest.importorskip("pandas").DataFrame({"age": 10.0 * X[:, 0] + 40.0, "dose": X[:, 1]})
     fitted = KernelSDGMClassifier(2, random_state=0).fit(table, y)
     display = draw(fitted, table, rows=False, legend=False)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("age", "dose")

@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-import pandas as pd
+import pytest
 from sklearn.datasets import load_wine
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
@@ -51,7 +51,7 @@ def hostile_table(*, dual=False):
     scores = np.stack([dose**2 + X[:, 1], 0.1 * (X[:, 0] - 40.0), dose + (codes == 0)], axis=1)
     y = labels[(scores + rng.gumbel(size=scores.shape)).argmax(axis=1)]
     kind = KernelSDGMClassifier if dual else SDGMClassifier
-    named = pd.DataFrame(X, columns=list(feature_names(inputs)))
+    named = pytest.importorskip("pandas").DataFrame(X, columns=list(feature_names(inputs)))
     classifier = kind(1, record_states=True, random_state=0).fit(named, y)
     row = {
         "row": 7,

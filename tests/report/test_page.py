@@ -12,7 +12,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm.export.javascript import script as script_of_model
 from sdgm.report import report_html, write_report
+from sdgm.report.page import SCRIPTS
 from sdgm.report.templates import asset, digest, environment
 from sdgm.tables import evaluate_classifier
 from tests.fitted import set_history
@@ -118,8 +120,7 @@ def test_only_our_own_style_and_script_may_run(html):
 
 
 def test_data_never_becomes_markup_in_the_script():
-    for name in ("model.js", "trying.js", "film.js", "start.js"):
-        script = asset(name)
+    for script in (script_of_model("model.js"), *map(asset, SCRIPTS)):
         for word in (
             "innerHTML",
             "outerHTML",

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reproduction import appendix_b
 from reproduction.appendix_b import (
     INITIAL,
     REPETITIONS,
@@ -27,7 +28,7 @@ from reproduction.appendix_b_page import (
     collected,
     judge_appendix_b,
 )
-from reproduction.cells import Record, read_records
+from reproduction.cells import Key, Record, read_records
 
 
 def as_published(initial: int) -> dict[str, float]:
@@ -249,6 +250,22 @@ def test_a_second_run_computes_nothing_and_writes_the_same(quick: list[Path]) ->
     )
     assert again == quick and told == [(6, 6)]
     assert [path.read_bytes() for path in again] == before
+
+
+def test_cells_of_other_code_are_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def first(path: Path, keys: list[Key], *_: object, **__: object) -> None:
+        raise Stop(keys[0]["code"])
+
+    monkeypatch.setattr(appendix_b, "run_cells", first)
+    for code in "one", "another":
+        monkeypatch.setattr(appendix_b, "code_version", lambda code=code: code)
+        with pytest.raises(Stop, match=code):
+            run_appendix_b(tmp_path, quick=True)
 
 
 def test_tables_of_both_presets_are_on_one_page() -> None:

@@ -229,6 +229,18 @@ def test_a_second_run_computes_nothing_and_a_removed_line_only_its_cell(
     assert again["fingerprint"] == lost["fingerprint"] and again["error"] == lost["error"]
 
 
+def test_cells_of_other_code_are_computed_again(
+    cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_table1(tmp_path, protocols=[Protocol.DISTINCT])
+    n_cells = len(cells.seen)
+    monkeypatch.setattr(table1, "code_version", lambda: "another")
+    cells.seen.clear()
+    run_table1(tmp_path, protocols=[Protocol.DISTINCT])
+    assert len(cells.seen) == n_cells > 0
+    assert {key["code"] for key in cells.seen} == {"another"}
+
+
 def test_a_killed_run_goes_on_where_it_was(cells: Cells, tmp_path: Path) -> None:
     compute = cells.compute
 
@@ -293,6 +305,7 @@ def test_a_protocol_needs_the_files_of_its_own_sets_only(
 
     monkeypatch.setattr(table1, "dataset", dataset)
     run_table1(tmp_path, protocols=[Protocol.DISTINCT])
+    assert {key["data"] for key in cells.seen} == {"banana"}
 
 
 def test_a_protocol_named_twice_is_run_once(cells: Cells, tmp_path: Path) -> None:

@@ -92,6 +92,56 @@ def test_a_fit_killed_again_and_again_ends_with_the_same_model(
     assert not path.exists()
 
 
+def states_of(model: Any) -> list[bytes]:
+    """The states in a history, bit by bit."""
+    states = [record.state for record in model.history_]
+    assert all(state is not None for state in states)
+    return [b"".join(array.tobytes() for array in vars(state).values()) for state in states]
+
+
+def test_a_fit_that_goes_on_has_the_states_of_its_first_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "fit"
+    model = SDGMClassifier(2, random_state=0, record_states=True, checkpoint=path, verbose=2)
+    expected = states_of(SDGMClassifier(2, random_state=0, record_states=True).fit(X, y))
+    lines: list[Any] = []
+
+    def stop(record: Any) -> None:
+        lines.append(record)
+        if len(lines) == 8:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "print_line", stop)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    assert states_of(model) == expected[:8]
+    model.set_params(verbose=0).fit(X, y)
+    assert states_of(model) == expected
+
+
+def test_a_checkpoint_keeps_no_state_but_the_last_unless_states_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[int] = []
+    write = Checkpoint.write
+
+    def counting(self: Checkpoint) -> None:
+        results = [*self.finished.values(), *([self.current.result] if self.current else [])]
+        records = [record for result in results for record in result.records]
+        kept.append(sum(record.state is not None for record in records))
+        write(self)
+
+    monkeypatch.setattr(checkpoint_module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(Checkpoint, "write", counting)
+    for record_states in False, True:
+        kept.clear()
+        model = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit")
+        model.set_params(record_states=record_states).fit(X, y)
+        assert max(kept) == (model.n_iter_ if record_states else 0)
+
+
 def test_without_a_checkpoint_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from sdgm.estimators import run as run_module
 from sdgm.estimators.base import has_many_rows
 from sdgm.estimators.fitting import fit_problem
 from sdgm.estimators.plan import plan_of
+from sdgm.estimators.run import LINE_EVERY
 from sdgm.scale import many_rows, refinement, sampling
 from tests.small_scale import assert_same, make_small
 
@@ -216,19 +217,19 @@ def test_the_paper_preset_and_given_starts_use_all_rows() -> None:
 
 def test_an_interrupt_leaves_a_model_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table()
-    passes = []
+    begun = []
 
     def interrupt(record) -> None:
-        passes.append(record)
-        if len(passes) == 2:
+        begun.extend([record] * (record.iteration == 1))
+        if len(begun) == 2 and record.iteration == 2:  # after the sample
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(refinement, "print_line", interrupt)
-    estimator = model(verbose=1)
-    monkeypatch.setattr(run_module, "print_line", lambda record: None)
+    monkeypatch.setattr(run_module, "print_line", interrupt)
+    estimator = model(verbose=2)
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(X, y)
     assert estimator.score(X, y) > 0.7
+    assert estimator.history_[-1].iteration == 2
 
 
 @pytest.mark.parametrize("n_drawn", [1, 2])
@@ -318,7 +319,7 @@ def test_trouble_of_any_stage_is_told_once(n_calls: int, monkeypatch: pytest.Mon
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
-def test_callbacks_see_the_fit_to_the_sample_and_the_end() -> None:
+def test_callbacks_see_every_pass_over_the_sample_and_over_all_rows() -> None:
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     X, y = table()
 
@@ -337,7 +338,21 @@ def test_callbacks_see_the_fit_to_the_sample_and_the_end() -> None:
 
     fitted = model().set_callbacks(Listener()).fit(X, y)
     *iterations, end = Listener.ended
-    assert 1 < len(iterations) < fitted.n_iter_ and set(iterations) == {("iteration", True)}
+    assert len(iterations) == fitted.n_iter_ and set(iterations) == {("iteration", True)}
     assert end[0] == "fit"
+    assert all(record.state is None for record in fitted.history_)
     plain = model().fit(X, y)
     assert_same(fitted, plain)
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+def test_lines_of_passes_over_all_rows_are_as_many_as_asked_for(
+    verbose: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = table()
+    fitted = model(verbose=verbose).fit(X, y)
+    lines = [line for line in capsys.readouterr().out.splitlines() if " iteration " in line]
+    wanted = [record.iteration for record in fitted.history_]
+    if verbose == 1:
+        wanted = [iteration for iteration in wanted if iteration % LINE_EVERY == 1]
+    assert [int(line.split()[2]) for line in lines] == wanted

@@ -6,7 +6,6 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_blobs, make_moons
@@ -263,7 +262,7 @@ def test_no_more_unlabelled_rows_are_used_than_wanted() -> None:
 
 def test_names_of_columns_are_kept() -> None:
     X, y = clouds(60)
-    table = pd.DataFrame(X, columns=["width", "height"])
+    table = pytest.importorskip("pandas").DataFrame(X, columns=["width", "height"])
     model = SemiSupervisedSDGMClassifier(random_state=0).fit(table, hidden(y, 10))
     assert model.feature_names_in_.tolist() == ["width", "height"]
     assert all("width" in term or "height" in term for term in model.estimator_.terms_)

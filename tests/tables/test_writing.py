@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from sdgm.tables import TableError
-from sdgm.tables.writing import check_output, check_writable, frame_writer, output_suffix
+from sdgm.tables.paths import check_output, check_writable
+from sdgm.tables.writing import frame_writer, output_suffix
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

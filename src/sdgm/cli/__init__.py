@@ -23,4 +23,11 @@ def main() -> None:
             problem = f'needs {name}, which is not installed: pip install "sdgm[cli]"'
             print(f"The sdgm command {problem}", file=sys.stderr)
             raise SystemExit(1) from None
-        app()
+        try:
+            app()
+        except Exception as error:  # outside of what a command guards
+            from sdgm.cli import bugs
+            from sdgm.cli.console import error_console
+
+            bugs.report(error, error_console)
+            raise SystemExit(bugs.INTERNAL) from None

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sdgm import __version__
+from sdgm.cli import bugs
 from sdgm.cli.console import console
 from sdgm.cli.demo import demo
 from sdgm.cli.evaluate import evaluate
@@ -45,8 +46,12 @@ def sdgm(
             "--version", callback=print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an error, for reports.")
+    ] = False,
 ) -> None:
     """Sparse discriminative Gaussian mixtures: small probabilistic classifiers."""
+    bugs.invocation.debug = debug
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names that a terminal cannot show are escaped
             stream.reconfigure(errors="backslashreplace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import Progress, ProgressColumn
 from rich.text import Text
 
-from sdgm.cli import interrupts
+from sdgm.cli import bugs, interrupts
 from sdgm.text import shown
 
 console = Console(highlight=False)
@@ -27,13 +27,19 @@ DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output file that exists.")]
+
+
+# what typer raises for itself
+EXITS = typer.Exit, typer.Abort, typer.BadParameter
 
 
 @contextmanager
 def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Turn errors about values, files and missing packages into one sentence and exit code 1.
+    """Turn what is wrong with values, files and packages into one sentence and exit code 1.
 
-    An interrupt is one line and exit code 130. ``writes`` is the file that the command writes.
+    An interrupt is one line and exit code 130, an error of the library itself a request to report
+    it and exit code 70. ``writes`` is the file that the command writes.
     """
     before = state_of(writes)
     try:
@@ -47,13 +53,30 @@ def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[No
         if isinstance(error, BrokenPipeError):  # the reader of the output has stopped
             abandon_output()
             raise typer.Exit(1) from None
-        if not isinstance(error, OSError | ValueError | ImportError | MemoryError):
+        if not isinstance(error, Exception) or isinstance(error, EXITS):
             raise
+        if not bugs.is_users(error):
+            bugs.report(error, error_console)
+            raise typer.Exit(bugs.INTERNAL) from None
+        bugs.print_traceback(error)
         message = sentence(error, writes)
         error_console.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
         if isinstance(error, OSError) and str(writes) == "-":
             abandon_output()
         raise typer.Exit(1) from None
+
+
+def valid(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A callback of an option that refuses, with the usage, what the library would refuse."""
+
+    def callback(value: Any) -> Any:
+        try:
+            check(value)
+        except ValueError as error:
+            raise typer.BadParameter(getattr(error, "problem", str(error))) from error
+        return value
+
+    return callback
 
 
 def say(line: str) -> None:
@@ -144,9 +167,9 @@ def load_model(path: Path) -> Any:
 
 def load_table_model(path: Path) -> Any:
     """The model of a file, refused if it does not read tables."""
+    model = load_model(path)
     from sdgm.tables.model import TableModel
 
-    model = load_model(path)
     if not isinstance(model, TableModel):
         raise ValueError(
             f"{shown(path, 200)} holds a {type(model).__name__} without the columns of a table; "

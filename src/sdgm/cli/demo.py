@@ -12,8 +12,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from sdgm.cli.console import arrow, console, friendly_errors
+from sdgm.cli.console import Force, arrow, console, friendly_errors
 from sdgm.core.inference.preset import Preset
+from sdgm.tables.paths import refuse_existing
 
 if TYPE_CHECKING:
     from sdgm.datasets import Dataset
@@ -36,17 +37,20 @@ def demo(
     preset: Annotated[
         Preset, typer.Option(help="Whose model the picture shows; the table has both.")
     ] = Preset.PAPER,
+    force: Force = False,
 ) -> None:
     """Learn Ripley's two-class problem, compare with the paper, draw the boundary.
 
     Needs no data file: where the published rows are not found, new ones are drawn.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
-    from sdgm.demo import run_demo
-
     can_draw = find_spec("matplotlib") is not None
     with friendly_errors(), warnings.catch_warnings(), console.status("Learning"):
+        if can_draw and not force:
+            refuse_existing(output)
+        from sklearn.exceptions import ConvergenceWarning
+
+        from sdgm.demo import run_demo
+
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says so
         result = run_demo(seed=seed, preset=preset, output=output if can_draw else None)
     console.print("[bold]Ripley's two-class problem, learned as in the paper[/bold]\n")

@@ -17,6 +17,8 @@ from sdgm.cli.console import (
     print_json,
 )
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
+from sdgm.tables.errors import short_rows_sentence
+from sdgm.tables.paths import check_exists
 from sdgm.text import counted, shown
 
 SHOWN_ROWS = 5
@@ -31,10 +33,10 @@ def evaluate(
 ) -> None:
     """Measure a model on a table with labels: error, log loss, Brier score, calibration."""
     with friendly_errors():
-        from sdgm.tables.errors import short_rows_sentence
+        check_exists(data)
+        loaded = load_table_model(model)
         from sdgm.tables.evaluation import evaluate_table
 
-        loaded = load_table_model(model)
         result = evaluate_table(loaded, data).as_dict()
     if as_json:
         print_json(result)

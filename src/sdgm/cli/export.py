@@ -1,4 +1,4 @@
-"""``sdgm export``: a model as C, ONNX or JSON."""
+"""``sdgm export``: a model as C, JavaScript, plain Python, ONNX or JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,25 @@ from typing import Annotated
 
 import typer
 
-from sdgm.cli.console import ModelFile, console, friendly_errors, load_model, print_written
+from sdgm.cli import bugs
+from sdgm.cli.console import (
+    Force,
+    ModelFile,
+    console,
+    friendly_errors,
+    load_model,
+    print_written,
+    valid,
+)
+from sdgm.tables.paths import check_output, refuse_existing
 
 
 class Language(StrEnum):
     """Language or format of the file."""
 
     C = "c"
+    JAVASCRIPT = "js"
+    PYTHON = "py"
     ONNX = "onnx"
     JSON = "json"
 
@@ -31,13 +43,25 @@ class Precision(StrEnum):
     FLOAT_ONLY = "float_only"
 
 
-SUFFIXES = {Language.C: ".h", Language.ONNX: ".onnx", Language.JSON: ".json"}
+# what files end in, the usual first
+SUFFIXES = {
+    Language.C: (".h",),
+    Language.JAVASCRIPT: (".js", ".mjs"),
+    Language.PYTHON: (".py",),
+    Language.ONNX: (".onnx",),
+    Language.JSON: (".json",),
+}
 
 
 def export(
     model: ModelFile,
     to: Annotated[
-        Language, typer.Option("--to", help="A C99 header, an ONNX model, or a card in JSON.")
+        Language,
+        typer.Option(
+            "--to",
+            help="A C99 header, a module of JavaScript, a file of plain Python, an ONNX model, or "
+            "a card in JSON.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -52,16 +76,25 @@ def export(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="PREFIX", help="Prefix of the functions in C, sdgm if not given."),
+        typer.Option(
+            metavar="PREFIX",
+            callback=valid(check_name),
+            help="Prefix of the functions in C, sdgm if not given.",
+        ),
     ] = None,
+    force: Force = False,
 ) -> None:
-    """Write a model for use without Python: C, ONNX, or JSON with every number."""
-    path = output or model.with_suffix(SUFFIXES[to])
+    """Write a model for other programs: C, JavaScript, plain Python, ONNX, or JSON."""
+    check_options(to, precision, name)
+    path = output or model.with_suffix(SUFFIXES[to][0])
     with friendly_errors(writes=path), options_named():
-        from sdgm.tables.writing import check_output
+        check_output(path, SUFFIXES[to], model)
+        if not force:
+            refuse_existing(path)
+            if to is Language.JAVASCRIPT:
+                from sdgm.export.javascript import path_of_types
 
-        check_options(to, precision, name)
-        check_output(path, (SUFFIXES[to],), model)
+                refuse_existing(path_of_types(path))
         loaded = load_model(model)
         remark = ""
         if to is Language.C:
@@ -80,6 +113,14 @@ def export(
             from sdgm.export.onnx_model import to_onnx
 
             to_onnx(loaded, precision=str(precision or Precision.DOUBLE), path=path)
+        elif to is Language.JAVASCRIPT:
+            from sdgm.export.javascript import to_javascript
+
+            to_javascript(loaded, path=path)
+        elif to is Language.PYTHON:
+            from sdgm.export.python import to_python
+
+            to_python(loaded, precision=str(precision or Precision.DOUBLE), path=path)
         else:
             from sdgm.export.card import to_json
 
@@ -95,17 +136,29 @@ def options_named() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = re.sub(r"^(name|precision) must", r"--\1 must", str(error))
+        if not bugs.is_users(error):
+            raise
+        said = re.sub(r"^precision must", "--precision must", str(error))
         raise ValueError(re.sub(r"\bprecision='(\w+)'", r"--precision \1", said)) from None
+
+
+def check_name(name: str | None) -> None:
+    """Refuse what identifiers in C cannot begin with."""
+    if name is not None:
+        from sdgm.export.c_text import checked_name
+
+        checked_name(name)
 
 
 def check_options(to: Language, precision: Precision | None, name: str | None) -> None:
     """Refuse options that do not apply to the language."""
     if name is not None and to is not Language.C:
-        raise ValueError(f"--name is for --to c; leave it out for --to {to}.")
-    if precision is not None and to is Language.JSON:
-        raise ValueError("--precision is for --to c and --to onnx; JSON has all digits.")
+        raise typer.BadParameter(f"--name is for --to c; leave it out for --to {to}.")
+    if precision is not None and to in (Language.JSON, Language.JAVASCRIPT):
+        raise typer.BadParameter(
+            f"--precision is for --to c, py and onnx; --to {to} has all digits."
+        )
     if precision is Precision.FIXED and to is not Language.C:
-        raise ValueError("--precision fixed is for --to c; try float.")
+        raise typer.BadParameter("--precision fixed is for --to c; try float.")
     if precision is Precision.FLOAT_ONLY and to is not Language.ONNX:
-        raise ValueError("--precision float_only is for --to onnx; try float.")
+        raise typer.BadParameter("--precision float_only is for --to onnx; try float.")

@@ -16,6 +16,7 @@ from sdgm.cli import interrupts
 from sdgm.cli.console import (
     AsJson,
     DataFile,
+    Force,
     arrow,
     console,
     friendly_errors,
@@ -23,9 +24,11 @@ from sdgm.cli.console import (
     print_json,
     progress_bars,
     size,
+    valid,
 )
 from sdgm.cli.tables import plain_table, scores_table
-from sdgm.tables.settings import Form
+from sdgm.tables.paths import check_exists, check_output, refuse_existing
+from sdgm.tables.settings import Form, Missing, check_test_size, checked_components
 from sdgm.text import counted, shown
 
 MAX_CLASSES, MAX_COLUMNS = 12, 40  # that are listed
@@ -50,15 +53,24 @@ def fit(
         Form, typer.Option(help="Quadratic features, kernels at rows, or the better of both.")
     ] = Form.AUTO,
     components: Annotated[
-        str, typer.Option(metavar="auto|N", help="Components that each class starts with.")
+        str,
+        typer.Option(
+            metavar="auto|N",
+            callback=valid(checked_components),
+            help="Components that each class starts with.",
+        ),
     ] = "auto",
     test_size: Annotated[
-        float, typer.Option(metavar="SHARE", help="Rows to hold out and test on; 0 for none.")
+        float,
+        typer.Option(
+            metavar="SHARE",
+            callback=valid(check_test_size),
+            help="Rows to hold out and test on; 0 for none.",
+        ),
     ] = 0.25,
     missing: Annotated[
-        str,
-        typer.Option(metavar="impute|error", help="Fill in missing values, or refuse them."),
-    ] = "impute",
+        Missing, typer.Option(help="Fill in missing values, or refuse them.")
+    ] = Missing.IMPUTE,
     refit: Annotated[
         bool, typer.Option("--refit", help="Learn again from all rows after the test.")
     ] = False,
@@ -66,6 +78,7 @@ def fit(
         int, typer.Option(min=0, max=2**31, metavar="N", help="Random seed for split and fit.")
     ] = 0,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Learn to predict a column of a table, test it on rows held out, save the model.
 
@@ -78,12 +91,14 @@ def fit(
     among numbers also none, missing, a dash and a dot.
     """
     with friendly_errors(writes=output):
-        from sdgm.persistence import save
-        from sdgm.tables.fitting import fit_table
-        from sdgm.tables.writing import check_output
-
+        check_exists(data)
         check_output(output, (".sdgm",), data)
+        if not force:
+            refuse_existing(output)
         with learning_shown() as progress:
+            from sdgm.persistence import save
+            from sdgm.tables.fitting import fit_table
+
             model = fit_table(
                 data,
                 target,

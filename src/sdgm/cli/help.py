@@ -1,4 +1,4 @@
-"""Commands whose help shows no value for flags."""
+"""Commands whose help shows no value for flags, and whose command line is remembered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from sdgm.cli import bugs
 
 
 class FlagsWithoutValues:
@@ -26,6 +28,13 @@ class Command(FlagsWithoutValues, TyperCommand):
 
 class Group(FlagsWithoutValues, TyperGroup):
     """A group of commands."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        if parent is None:
+            bugs.begin(list(args))
+        return super().make_context(info_name, args, parent, **extra)
 
 
 class Commands(typer.Typer):

@@ -18,9 +18,10 @@ def inspect(
 ) -> None:
     """Describe the model: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
+        loaded = load_model(model)
         from sdgm.description import describe
 
-        description = describe(load_model(model))
+        description = describe(loaded)
         if as_json:
             print_json(description.as_dict())
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from sdgm.cli import interrupts
 from sdgm.cli.console import (
     DataFile,
+    Force,
     ModelFile,
     friendly_errors,
     load_table_model,
@@ -20,6 +22,8 @@ from sdgm.cli.console import (
     progress_bars,
     say,
 )
+from sdgm.tables.errors import short_rows_sentence
+from sdgm.tables.paths import check_exists, check_writable, refuse_existing, refuse_input
 from sdgm.text import listed, shown
 
 
@@ -40,6 +44,7 @@ def predict(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Row ID to keep, if not the model's."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Predict the label of every row, in the order of the rows and in constant memory.
 
@@ -48,12 +53,15 @@ def predict(
     and with --std one std(CLASS) for each.
     """
     with friendly_errors(writes=output):
-        from sdgm.tables.errors import short_rows_sentence
-        from sdgm.tables.prediction import predict_table
-        from sdgm.tables.writing import refuse_input
-
+        check_exists(data)
         refuse_input(output, model, data)
+        if output != "-":
+            check_writable(Path(output))
+            if not force:
+                refuse_existing(output)
         loaded = load_table_model(model)
+        from sdgm.tables.prediction import predict_table
+
         with rows_shown(data) as progress:
             options: dict[str, Any] = {"proba": proba, "std": std, "id_column": id_column}
             done = predict_table(loaded, data, output, **options, progress=progress)

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from sdgm.cli.console import (
+    Force,
     ModelFile,
     friendly_errors,
     load_model,
     load_table_model,
     print_written,
 )
+from sdgm.tables.paths import check_exists, check_output, refuse_existing
 
 
 def report(
@@ -26,12 +28,15 @@ def report(
         typer.Option("--data", metavar="FILE", help="Table with labels to test on instead."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    force: Force = False,
 ) -> None:
     """Write the model and its training as one HTML file that needs no network."""
     with friendly_errors(writes=output):
-        from sdgm.report import write_report
-        from sdgm.tables.writing import check_output
-
+        check_exists(data)
         check_output(output, (".html", ".htm"), model, data)
+        if not force:
+            refuse_existing(output)
         loaded = load_model(model) if data is None else load_table_model(model)
+        from sdgm.report import write_report
+
         print_written(write_report(loaded, output, data=data, title=title))

@@ -1,5 +1,6 @@
 """The classifiers on Dask: rows stay on the workers, statistics travel (extra ``dask``)."""
 
+from sdgm.dask.ensemble import KernelEnsembleClassifier
 from sdgm.dask.estimators import KernelSDGMClassifier, SDGMClassifier
 
-__all__ = ["KernelSDGMClassifier", "SDGMClassifier"]
+__all__ = ["KernelEnsembleClassifier", "KernelSDGMClassifier", "SDGMClassifier"]

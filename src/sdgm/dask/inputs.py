@@ -41,6 +41,7 @@ def as_array(collection: Any, *, exact: bool = True) -> Any:
             np.asarray(collection), chunks=(CHUNK_ROWS, *[-1] * (np.ndim(collection) - 1))
         )
     if exact and np.isnan(sum(map(sum, collection.chunks))):
+        collection = collection.copy()  # the user's own stays as it is
         collection.compute_chunk_sizes()
     return collection
 

@@ -9,18 +9,32 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray
-from sdgm.ensemble.fitting import fit_ensemble
+from sdgm.ensemble.fitting import Fitted, fit_bytes, fit_ensemble
+from sdgm.ensemble.many_rows import fit_many_rows
 from sdgm.ensemble.model import Ensemble
-from sdgm.ensemble.rows import labelled_rows
+from sdgm.ensemble.rows import LabelledRows, labelled_rows
 from sdgm.estimators.parameters import (
     check_classes,
     check_labels,
     checked_sample_weight,
     class_factors,
 )
+from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.scale.many_rows import LARGE_ROWS, table_of
+from sdgm.scale.memory import require_memory
+from sdgm.scale.sampling import (
+    RowReader,
+    all_in_memory,
+    name_inputs,
+    rows_by_class,
+    weights_of_labels,
+)
+from sdgm.scale.threads import in_threads
+
+REMEDIES = ["fewer rows", "fewer columns"]
 
 
-class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class KernelEnsembleClassifier(VersionedPickleMixin, ClassifierMixin, BaseEstimator):
     """Dense classifier in closed form: kernel ridge regressions and Gaussian classes, averaged.
 
     Every member is fitted to all rows at once and predicts each row exactly as if the row had been
@@ -45,11 +59,12 @@ class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
     member_weights_ : dict
         Weight of each member in the average, by name.
     loo_log_loss_ : float
-        Log loss of the training rows, each predicted without it.
+        Log loss of the training rows, each predicted without it; with more than 32,768 rows, of a
+        sample of them.
     loo_proba_ : array of shape (n_samples, n_classes)
-        Probabilities of the training rows, each predicted without it.
+        Probabilities of the training rows, each predicted without it; up to 32,768 rows.
     train_proba_ : array of shape (n_samples, n_classes)
-        Probabilities of the training rows, as `predict_proba` gives them.
+        Probabilities of the training rows, as `predict_proba` gives them; up to 32,768 rows.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -88,28 +103,61 @@ class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        self._forget()
+        if n_rows(X) > LARGE_ROWS:
+            return self._fit_many(X, y, sample_weight)
+        table, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
+        if isinstance(X, RowReader):
+            name_inputs(self, X)
+        return self._fit_in_memory(table, labels, sample_weight)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left."""
+        for name in "ensemble_", "train_proba_", "loo_proba_":
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _fit_in_memory(self, X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any) -> Self:
+        """Fit to rows that are merged and looked at all at once."""
         check_labels(y)
         s = checked_sample_weight(sample_weight, X)
-        factors = np.broadcast_to(class_factors(self.class_weight, y, s), len(y))
         used = np.flatnonzero(s > 0.0)
-        self.classes_, codes = np.unique(y[used], return_inverse=True)
-        check_classes(self.classes_)
-        factor_of_class = np.empty(len(self.classes_))
-        factor_of_class[codes] = factors[used]
-        weight = np.zeros((len(used), len(self.classes_)))
+        classes, codes = np.unique(y[used], return_inverse=True)
+        check_classes(classes)
+        weight = np.zeros((len(used), len(classes)))
         weight[np.arange(len(used)), codes] = s[used]
-        rows, inverse = labelled_rows(X[used], weight, factor_of_class)
+        factors = self._factors(classes, weight.sum(axis=0))
+        rows, inverse = labelled_rows(X[used], weight, factors)
+        require_memory(fit_bytes(rows), f"Fitting {len(rows.s)} rows", REMEDIES)
         fitted = fit_ensemble(rows)
-        self.ensemble_ = fitted.ensemble
-        self.loo_log_loss_ = fitted.loss(rows)
-        # cases are sorted by row and class: where those of the samples are
-        keys = rows.cases.row * len(self.classes_) + rows.cases.label
-        case = np.searchsorted(keys, inverse * len(self.classes_) + codes)
-        self.train_proba_ = self.ensemble_.proba(X) if len(used) < len(X) else fitted.P[inverse]
-        self.loo_proba_ = self.train_proba_.copy()  # rows without weight were left out anyway
+        self._keep(fitted, rows, classes)
+        # cases are sorted by row and class
+        case_of = rows.cases.row * len(classes) + rows.cases.label
+        case = np.searchsorted(case_of, inverse * len(classes) + codes)
+        self.train_proba_ = self.ensemble_.proba(X)
+        self.loo_proba_ = self.train_proba_.copy()  # rows of weight zero were left out anyway
         self.loo_proba_[used] = fitted.P_left_out[case]
         return self
+
+    def _fit_many(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to rows that are read in blocks."""
+        table, classes = table_of(self, X, y, sample_weight)
+        check_classes(classes)
+        s = np.ones(len(table)) if sample_weight is None else np.asarray(sample_weight, float)
+        codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+        factors = self._factors(classes, weights_of_labels(codes, s))
+        with in_threads():
+            fitted, rows = fit_many_rows(table, rows_by_class(table, len(classes)), factors)
+        self._keep(fitted, rows, classes)
+        return self
+
+    def _factors(self, classes: np.ndarray[Any, Any], weights: FloatArray) -> FloatArray:
+        """Weight of one copy of a row of each class: (C,)."""
+        return np.broadcast_to(class_factors(self.class_weight, classes, weights), len(classes))
+
+    def _keep(self, fitted: Fitted, rows: LabelledRows, classes: np.ndarray[Any, Any]) -> None:
+        self.classes_, self.ensemble_ = classes, fitted.ensemble
+        self.loo_log_loss_ = fitted.loss(rows)
 
     @property
     def member_weights_(self) -> dict[str, float]:
@@ -144,3 +192,9 @@ class KernelEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         P = self.predict_proba(X)
         return self.classes_[P.argmax(axis=1)]
+
+
+def n_rows(X: Any) -> int:
+    """Rows of a table; zero of what is none, which is refused later."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return shape[0] if len(shape) == 2 else 0

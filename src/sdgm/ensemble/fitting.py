@@ -22,16 +22,19 @@ from sdgm.ensemble.sampling import spread_sample
 from sdgm.ensemble.spaces import Space, View
 from sdgm.ensemble.stacking import stacked
 
-# rows of the sample that says which members are worth fitting, and most centres of kernels
+# rows of the sample that says which members are worth fitting, at least and for each class
 SCREEN_ROWS, SCREEN_ROWS_PER_CLASS = 400, 30
-MOST_MEMBERS = 5
-# weight of a member in the average of the sample from which on it is, and in the average of all
+# members that are fitted to all rows, and what they may take of multiplications for Gram matrices
+LEAST_MEMBERS, MOST_MEMBERS, MEMBERS_WORK = 2, 8, 1e10
+# weight of a member in the average of the sample from which on it is, and in the end: small weights
+# matter where rows are few
 SCREEN_WEIGHT = 0.02
-LEAST_WEIGHT = 0.005
-# centres of kernels, for every class more, up to so many numbers in a matrix of rows and centres, of
-# which there are three at a time; with up to so many rows per centre, all rows are centres
+LEAST_WEIGHT = 1e-3
+# centres of kernels, more for every class, up to so many numbers in a matrix of rows and centres,
+# of which there are four at a time; with up to so many rows per centre, all rows are centres
 CENTERS, CENTERS_PER_CLASS, MATRIX_NUMBERS = 500, 60, 1 << 25
-EXACT_SHARE = 2.0
+EXACT_SHARE = 1.25
+MATRICES = 4
 # correlation of normal scores and inputs, of every input, from which they are the same
 SAME_INPUTS = 0.995
 LINEAR = KernelSpec(MemberKernel(Kind.LINEAR))
@@ -69,23 +72,37 @@ class Fitted:
 
 def fit_ensemble(rows: LabelledRows) -> Fitted:
     """The ensemble of distinct rows in memory."""
+    members = fit_members(rows)
+    return averaged(members, rows) if members else constant_ensemble(rows, rows.s @ rows.Y)
+
+
+def fit_members(rows: LabelledRows) -> list[Member]:
+    """Members that are worth averaging; none where no input varies."""
     inputs = Standardized.of(rows.X, rows.s)
     if not len(inputs.varying):
-        return constant_ensemble(rows)
-    n_screened = max(SCREEN_ROWS, SCREEN_ROWS_PER_CLASS * rows.Y.shape[1])
-    sample = spread_sample(rows.X, rows.Y.argmax(axis=1), n_screened)
-    few = rows if len(sample) == len(rows.s) else rows_at(rows, sample)
-    members = list(candidates(inputs, rows, few))
-    weights = member_weights(members, few)
-    if few is not rows:
-        members = refitted(members, weights, rows)
-        weights = member_weights(members, rows)
-    return averaged(members, weights, rows)
+        return []
+    N, C = rows.Y.shape
+    n_sample = max(SCREEN_ROWS, SCREEN_ROWS_PER_CLASS * C)
+    if n_sample >= N:
+        return list(candidates(inputs, rows, rows))
+    sample = rows_at(rows, spread_sample(rows.X, rows.Y.argmax(axis=1), n_sample))
+    members = list(candidates(inputs, rows, sample))
+    work = float(N) * n_centers(N, C) ** 2
+    n_most = int(np.clip(MEMBERS_WORK / work, LEAST_MEMBERS, MOST_MEMBERS))
+    return refitted(most_useful(members, sample, n_most), rows)
 
 
-def constant_ensemble(rows: LabelledRows) -> Fitted:
-    """The frequencies of the classes, where no input varies."""
-    cases, mass = rows.cases, rows.s @ rows.Y
+def constant_ensemble(rows: LabelledRows, mass: FloatArray) -> Fitted:
+    """The frequencies of the classes, where no input varies.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        To predict.
+    mass : (C,) array
+        Weight of each class among all rows.
+    """
+    cases = rows.cases
     left = np.tile(mass, (len(cases), 1))
     left[np.arange(len(cases)), cases.label] -= cases.mass
     total = left.sum(axis=1, keepdims=True)
@@ -150,25 +167,28 @@ def relative_gradients(member: Member, view: View, rows: LabelledRows) -> FloatA
     return np.sqrt(squared / mean) if mean > 0.0 else np.ones(len(squared))
 
 
+def most_useful(members: Sequence[Member], rows: LabelledRows, n_most: int) -> list[Member]:
+    """Members with the largest weights in the average, at least one."""
+    weights = member_weights(members, rows)
+    order = np.argsort(-weights, kind="stable")[:n_most]
+    return [members[j] for j in order if weights[j] >= SCREEN_WEIGHT] or [members[order[0]]]
+
+
 def member_weights(members: Sequence[Member], rows: LabelledRows) -> FloatArray:
-    """Weights in the average, small ones left out: (J,)."""
+    """Weights in the average, of sum one: (J,)."""
     cases = rows.cases
     own = np.arange(len(cases)), cases.label
     P = np.stack([member.P_left_out[own] for member in members], axis=1)
-    weights = stacked(np.maximum(P, np.finfo(float).tiny), cases.weight)
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    return weights / weights.sum()
+    return stacked(np.maximum(P, np.finfo(float).tiny), cases.weight)
 
 
-def refitted(members: Sequence[Member], weights: FloatArray, rows: LabelledRows) -> list[Member]:
-    """Members that are worth it, fitted to all rows."""
-    worth = [j for j in np.argsort(-weights, kind="stable")[:MOST_MEMBERS] if weights[j] > 0.0]
-    enough = [j for j in worth if weights[j] >= SCREEN_WEIGHT] or worth[:1]
+def refitted(members: Sequence[Member], rows: LabelledRows) -> list[Member]:
+    """The same kinds of members, fitted to all rows."""
     centers = spread_sample(rows.X, rows.Y.argmax(axis=1), n_centers(*rows.Y.shape))
     found: list[Member] = []
-    for space in {members[j].scorer.space: None for j in enough}:
+    for space in {member.scorer.space: None for member in members}:
         view = view_of_rows(space, rows, centers)
-        specs = [members[j].spec for j in enough if members[j].scorer.space is space]
+        specs = [member.spec for member in members if member.scorer.space is space]
         found += [spec.fit(view, rows) for spec in specs]
     return found
 
@@ -179,21 +199,32 @@ def n_centers(n_rows: int, n_classes: int) -> int:
     return n_rows if n_rows <= EXACT_SHARE * some else some
 
 
+def fit_bytes(rows: LabelledRows) -> float:
+    """Memory of a fit beyond the data: matrices of rows and centres, and what members say."""
+    N, C = rows.Y.shape
+    matrices = MATRICES * N * n_centers(N, C)
+    members = 2 * MOST_MEMBERS * (N + len(rows.cases)) * C
+    return 8.0 * (matrices + members + 4 * rows.X.size)
+
+
 def view_of_rows(space: Space, rows: LabelledRows, centers: IntArray) -> View:
     """All rows, in a space that was made for some of them."""
     wider = Space(space.name, space.inputs, space.inputs(rows.X[centers]))
     return wider.at_centers() if len(centers) == len(rows.s) else wider.at(rows.X)
 
 
-def averaged(members: Sequence[Member], weights: FloatArray, rows: LabelledRows) -> Fitted:
-    """The average of members."""
-    order = [j for j in np.argsort(-weights, kind="stable") if weights[j] > 0.0]
-    P = sum(weights[j] * members[j].P for j in order)
-    P_left_out = sum(weights[j] * members[j].P_left_out for j in order)
-    kept = [
-        WeightedMember(
-            members[j].name, float(weights[j]), members[j].scorer, members[j].calibration
-        )
-        for j in order
-    ]
+def averaged(members: Sequence[Member], rows: LabelledRows) -> Fitted:
+    """The average of members, by weights that are found for it."""
+    weights = member_weights(members, rows)
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+    P, P_left_out = np.zeros(rows.Y.shape), np.zeros((len(rows.cases), rows.Y.shape[1]))
+    kept = []
+    for j in np.argsort(-weights, kind="stable"):
+        if not weights[j]:
+            break
+        member, weight = members[j], float(weights[j])
+        P += weight * member.P
+        P_left_out += weight * member.P_left_out
+        kept.append(WeightedMember(member.name, weight, member.scorer, member.calibration))
     return Fitted(Ensemble(rows.s @ rows.Y / rows.s.sum(), kept), P, P_left_out)

@@ -36,11 +36,12 @@ class Standardized:
     @classmethod
     def of(cls, X: FloatArray, s: FloatArray) -> Standardized:
         """From rows and their weights."""
-        varying = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
-        center, inverse_scale = center_and_inverse_scale(X[:, varying], s)
-        Z = Scaler(center, inverse_scale).standardized(X[:, varying])
+        center, inverse_scale = center_and_inverse_scale(X, s)
+        Z = Scaler(center, inverse_scale).standardized(X)
+        # of constant columns, rounding may leave a little
+        varying = np.flatnonzero(s @ np.square(Z) > 0.5 * s.sum())
         reach = FAR_AWAY * float(np.abs(Z).max(initial=1.0))
-        return cls(varying, Scaler(center, inverse_scale, reach))
+        return cls(varying, Scaler(center[varying], inverse_scale[varying], reach))
 
     def __call__(self, X: FloatArray) -> FloatArray:
         return self.scaler.standardized(X[:, self.varying])

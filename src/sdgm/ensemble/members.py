@@ -55,10 +55,17 @@ class KernelScorer:
     coef: FloatArray
     constant: FloatArray
 
+    def features(self, view: View) -> FloatArray:
+        """Phi of rows in the space of the member: (n, p)."""
+        return monomials(view, self.kernel) if self.explicit else view.gram(self.kernel)
+
+    def whitener(self) -> FloatArray | None:
+        """L of which ``Phi (L L')^-1 Phi'`` is the kernel matrix; None where ``Phi Phi'`` is."""
+        return None if self.explicit else whitener(self.space, self.kernel)
+
     def scores(self, view: View) -> FloatArray:
         """Of rows in the space of the member: (n, C)."""
-        Phi = monomials(view, self.kernel) if self.explicit else view.gram(self.kernel)
-        return Phi @ self.coef + self.constant
+        return self.features(view) @ self.coef + self.constant
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from sdgm.core.model.state import Record
 from sdgm.estimators.choosing import fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import Predictive, components_per_class, is_given
+from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import check_same_inputs, prepared
@@ -28,6 +29,7 @@ from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
 
 
 class BaseSDGM(
+    VersionedPickleMixin,
     CallbackSupportMixin,
     ClassifierMixin,
     PredictionMixin,

@@ -182,7 +182,7 @@ def learned(
             design.Rt,
             problem.recipe.begun(state),
             run.observer(attributes),
-            keep_states=plan.record_states or run.task is not None,
+            keep_states=plan.record_states,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from sdgm.core.model.kernels import Kernel, KernelName, PolynomialKernel, make_k
 from sdgm.estimators.forms import FindScale, RequireRank, numbers_of_components
 from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
+from sdgm.scale.checkpoint import words_for
 from sdgm.scale.memory import SMALL_NUMBERS, explicit_bytes, gram_bytes, require_memory
 
 PRECOMPUTED = "precomputed"
@@ -86,9 +88,7 @@ class KernelForm:
         candidates, user_rows = X[new], problem.first_user_row[new]
         N, D = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = None
-            if len(candidates) > MANY_CANDIDATES:
-                spread = spread_candidates(kernel, candidates, problem)
+            spread = spread_candidates(kernel, candidates)
             if spread is None:
                 if len(candidates) ** 2 > SMALL_NUMBERS:  # no design has more columns than rows
                     self._require_kernel(kernel, *candidates.shape)
@@ -159,7 +159,10 @@ class KernelForm:
     def key(self, basis: Basis) -> str:
         """Words for what the columns are."""
         assert isinstance(basis, KernelBasis | PrecomputedBasis)
-        name = getattr(self.kernel, "__name__", self.kernel)
+        name = self.kernel
+        if callable(name):  # of which several may have one name, such as <lambda>
+            mark = hashlib.blake2b(words_for(name).encode(), digest_size=4).hexdigest()
+            name = f"{getattr(name, '__name__', type(name).__name__)} {mark}"
         degree, coef0 = np.asarray(self.degree).tolist(), np.asarray(self.coef0).tolist()
         return f"kernel={name!r} with gamma={basis.gamma}, degree={degree!r}, coef0={coef0!r}"
 
@@ -248,7 +251,7 @@ def first_of_equals(problem: Problem) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return new
 
 
-def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
+def spread_candidates(kernel: Kernel, candidates: FloatArray) -> IntArray | None:
     """Which rows can be relevance vectors, where not all can; None for all.
 
     Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
@@ -256,7 +259,7 @@ def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) 
     """
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
-    if rank <= MAX_VECTORS:
+    if rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES:
         return None
     diagonal = kernel.diagonal(candidates)
     if diagonal is None:  # nothing tells which lie apart

@@ -1,4 +1,4 @@
-"""Models for places without Python: C, ONNX and JSON.
+"""Models for other places: C, JavaScript, plain Python, ONNX and JSON.
 
 `to_onnx` and `register_skl2onnx` need the extra ``export``; the others need nothing.
 """
@@ -12,17 +12,29 @@ from sdgm._lazy import attribute
 if TYPE_CHECKING:
     from sdgm.export.c import CSource, to_c
     from sdgm.export.card import to_json
+    from sdgm.export.javascript import to_javascript
+    from sdgm.export.python import to_python
 
 # loaded when they are wanted: some need onnx, and others describe a model, which needs `model`
 _HOMES = {
     "CSource": "c",
     "to_c": "c",
+    "to_javascript": "javascript",
     "to_json": "card",
     "to_onnx": "onnx_model",
+    "to_python": "python",
     "register_skl2onnx": "onnx_sklearn",
 }
 
-__all__ = ["CSource", "register_skl2onnx", "to_c", "to_json", "to_onnx"]
+__all__ = [
+    "CSource",
+    "register_skl2onnx",
+    "to_c",
+    "to_javascript",
+    "to_json",
+    "to_onnx",
+    "to_python",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -46,6 +46,7 @@ class Arithmetic:
     shares_are: str
     # instead of tables of factors and weights: statements, length of z, multiply-adds
     formulas: tuple[str, int, int] | None = None
+    before_shares: str = ""  # statement that prepares the total for the shares
 
 
 def function(words: str, head: str, body: str) -> str:
@@ -54,8 +55,9 @@ def function(words: str, head: str, body: str) -> str:
 
 
 def loop(index: str, end: object, step: str, indent: str = "    ") -> str:
-    """A loop from zero with one statement."""
-    head = f"for ({index} = 0; {index} < {end}; ++{index})"
+    """A loop from zero with one statement; a number is the end of an index without a sign."""
+    last = f"{end}U" if isinstance(end, int) else end
+    head = f"for ({index} = 0; {index} < {last}; ++{index})"
     return f"{indent}{head} {{\n{indent}    {step}\n{indent}}}"
 
 
@@ -144,13 +146,13 @@ def score_function(plan: Plan, a: Arithmetic, tables: Tables) -> tuple[str, int,
         tables.array("offset", a.offset)
         if isinstance(plan.basis, KernelBasis):
             sums, n_operations = _kernel_sums(plan, plan.basis, a, tables)
-            body, indices = f"{a.features}\n{start}\n{sums}", "i, j, k"
+            body, indices = f"{a.features}\n{start}\n{sums}", "ijk"
         elif n_used:
             sums, n_operations = _monomial_sums(plan, plan.basis, a, tables)
-            body, indices = f"{a.features}\n{start}\n{sums}", "i, k"
+            body, indices = f"{a.features}\n{start}\n{sums}", "ik"
             n_z = n_used + 1 + has_norm(plan)
     declared = f"    {a.value} z[{n_z}];\n" if n_z else ""
-    declared += f"    size_t {indices};\n" if indices else ""
+    declared += "".join(f"    size_t {index};\n" for index in indices)
     if any(isinstance(plan.inputs[i], Category) for i in plan.used_inputs):
         declared += "    int level;\n"
     code = function(
@@ -174,8 +176,8 @@ def _monomial_sums(plan: Plan, basis: Monomials, a: Arithmetic, tables: Tables) 
     norm = f"    z[{n_used + 1}] = {name}_squared_norm(z);\n" if has_norm(plan) else ""
     code = f"""\
     z[{n_used}] = {a.one};
-{norm}    for (k = 0; k < {K}; ++k) {{
-        for (i = {name}_start[k]; i < {name}_start[k + 1]; ++i) {{
+{norm}    for (k = 0; k < {K}U; ++k) {{
+        for (i = {name}_start[k]; i < {name}_start[k + 1U]; ++i) {{
             {a.monomial}
         }}
     }}"""
@@ -192,9 +194,9 @@ def _kernel_sums(plan: Plan, basis: KernelBasis, a: Arithmetic, tables: Tables) 
     tables.indices("component", component)
     tables.array("weight", a.weight[component, column])
     code = f"""\
-    for (j = 0; j < {n_vectors}; ++j) {{
+    for (j = 0; j < {n_vectors}U; ++j) {{
         const {a.wide} kernel = {name}_kernel(z, {name}_vectors[j]);
-        for (i = {name}_start[j]; i < {name}_start[j + 1]; ++i) {{
+        for (i = {name}_start[j]; i < {name}_start[j + 1U]; ++i) {{
             score[{name}_component[i]] += {a.kernel_term};
         }}
     }}"""
@@ -211,7 +213,8 @@ def class_functions(plan: Plan, a: Arithmetic, name: str) -> Iterator[str]:
 /* Index of the largest of n numbers, the first of them where there are several. */
 static inline int {name}_largest(const {wide} a[], int n)
 {{
-    int best = 0, i;
+    int best = 0;
+    int i;
     for (i = 1; i < n; ++i) {{
         if (a[i] > a[best]) {{
             best = i;
@@ -242,7 +245,8 @@ static inline {wide} {name}_sums(const {wide} score[{K}], {wide} sum[{n_classes}
 /* Index of the most probable class; -1 where the inputs are refused. */
 static inline int {name}_predict({x})
 {{
-    {wide} score[{K}]{f", sum[{n_classes}]" if mixed else ""};
+    {wide} score[{K}];
+{f"    {wide} sum[{n_classes}];{chr(10)}" if mixed else ""}\
     if (!{name}_scores(x, score)) {{
         return -1;
     }}
@@ -253,14 +257,18 @@ static inline int {name}_predict({x})
 /* {a.shares_are} */
 static inline int {name}_predict_proba({x}, {a.value} p[{n_classes}])
 {{
-    {wide} score[{K}], {"" if a.sums == "p" else f"sum[{n_classes}], "}total;
-    int best, c;
+    {wide} score[{K}];
+{"" if a.sums == "p" else f"    {wide} sum[{n_classes}];{chr(10)}"}\
+    {wide} total;
+    int best;
+    int c;
     if (!{name}_scores(x, score)) {{
 {loop("c", n_classes, f"p[c] = {a.no_share};", "        ")}
         return -1;
     }}
     total = {name}_sums(score, {a.sums});
     best = {name}_largest({a.sums if mixed else "score"}, {n_classes});
+{f"    {a.before_shares}{chr(10)}" if a.before_shares else ""}\
 {loop("c", n_classes, f"p[c] = {a.share};")}
     return best;
 }}"""

@@ -26,6 +26,8 @@ BITS = 30
 # and scores up to 2^36 leave 64-bit differences room
 SCORE_BITS = 24
 LARGEST_SCORE = 2.0**36
+# of the inverse of a sum of exponentials: its product with a sum of BITS bits fits into 64
+INVERSE_BITS = 61
 # 2^-t in units of 2^-BITS is zero from here on
 FAR_EXPONENT = 32
 # furthest that a number of 64 bits is shifted
@@ -258,9 +260,9 @@ def _error_of_probabilities(e_score: float, n_components: int) -> float:
 
     Scores off by e move the odds of a class by a factor of at most exp(2 e), which moves its
     probability by at most tanh(e / 2). Then come the exponentials, each of a difference of scores
-    that is rounded once more, in sum and total, and the rounding of the quotient.
+    that is rounded once more, in sum and total, and the rounding of the inverse and the quotient.
     """
-    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS
+    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS + 2.0 ** (BITS - INVERSE_BITS)
     error = math.tanh(e_score / 2.0) + 2.0 * n_components * e_exp + 2.0**-SCORE_BITS
     error *= HIGHER_ORDER
     unit = 10.0 ** (math.floor(math.log10(error)) - 1)

@@ -17,7 +17,7 @@ from sdgm.export.c_code import (
     kernel_function,
     loop,
 )
-from sdgm.export.c_fixed import BITS, FAR_EXPONENT, SCORE_BITS, Fixed, term_shift
+from sdgm.export.c_fixed import BITS, FAR_EXPONENT, INVERSE_BITS, SCORE_BITS, Fixed, term_shift
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
 from sdgm.tables.inputs import Category
@@ -29,12 +29,17 @@ POWERS_OF_TWO = (1073741823, -744260973, 257938912, -59582935, 10286296, -136960
 LOG2_E = round(2**BITS / float(np.log(2.0)))
 
 
+def rounded(product: str, bits: int) -> str:
+    """C code of a 64-bit number divided by a power of two; halves go up."""
+    return f"(({product} + {2 ** (bits - 1)}) >> {bits})" if bits else f"({product})"
+
+
 def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
     """Numbers of 32 bits and products of 64."""
     name, NAME, n_used = tables.name, tables.name.upper(), len(plan.used)
     helpers = list(_helpers(plan, fixed, tables))
     shift = fixed.weight_bits + fixed.column_bits - SCORE_BITS
-    product = f"{name}_shift((int64_t)z[{name}_first[i]] * z[{name}_second[i]], {BITS})"
+    product = rounded(f"(int64_t)z[{name}_first[i]] * z[{name}_second[i]]", BITS)
     far, apart = FAR_EXPONENT << SCORE_BITS, "most - score[k]"
     return Arithmetic(
         value="int32_t",
@@ -48,12 +53,14 @@ def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
         weight=fixed.weight,
         vectors=None if fixed.kernel is None else fixed.kernel.vectors,
         monomial=f"const int64_t column = {product};\n"
-        f"            score[k] += {name}_shift(column * {name}_weight[i], {shift});",
-        kernel_term=f"{name}_shift(kernel * {name}_weight[i], {shift})",
+        f"            score[k] += {rounded(f'column * {name}_weight[i]', shift)};",
+        kernel_term=rounded(f"kernel * {name}_weight[i]", shift),
         part=f"const int64_t d = {apart} < {far} ? {apart} : {far};\n"
-        f"        const int64_t part = {name}_exp2({name}_shift(d * {LOG2_E}, {BITS}));",
+        f"        const int64_t part = {name}_exp2({rounded(f'd * {LOG2_E}', BITS)});",
         sums="sum",
-        share=f"(int32_t)(sum[c] * {NAME}_ONE / total)",
+        # one division for all classes; total has at least BITS bits
+        before_shares=f"total = {1 << INVERSE_BITS} / total;",
+        share=f"(int32_t)({rounded('sum[c] * total', INVERSE_BITS - SCORE_BITS)})",
         no_share="-1",
         by_class=True,
         scores_are=f"Scores of the components in units of 2^-{SCORE_BITS}",
@@ -70,7 +77,7 @@ def _helpers(plan: Plan, fixed: Fixed, tables: Tables) -> Iterator[str]:
 static inline int32_t {name}_input(int i, double value)
 {{
     const double units = floor(ldexp(value, {name}_input_bits[i]) + 0.5);
-    if (isnan(value)) {{
+    if (isnan(value) != 0) {{
         return {name.upper()}_MISSING;
     }}
     if (units >= {LARGEST_INT32}.0) {{
@@ -80,25 +87,28 @@ static inline int32_t {name}_input(int i, double value)
 }}"""
     yield accept_function(name, "int32_t", _accepts(plan, name))
     yield f"""\
-/* value / 2^bits, rounded. */
-static inline int64_t {name}_shift(int64_t value, int bits)
-{{
-    const int64_t half = bits > 0 ? (int64_t)1 << (bits - 1) : 0;
-    return value < 0 ? -((-value + half) >> bits) : (value + half) >> bits;
-}}"""
+#if (-1 >> 1) != -1
+#error "{name} needs a compiler that keeps the sign when it shifts to the right, as most do"
+#endif"""
     *lower, highest = POWERS_OF_TWO
-    steps = "\n".join(f"    p = {c} + {name}_shift(p * f, {SCORE_BITS});" for c in reversed(lower))
+    step = rounded("p * f", SCORE_BITS)
+    tables.array("powers", np.array(lower[::-1], dtype=np.int32))
     yield f"""\
 /* 2^-t in units of 2^-{BITS}, with t in units of 2^-{SCORE_BITS}. */
 static inline int64_t {name}_exp2(int64_t t)
 {{
     const int64_t f = t & {2**SCORE_BITS - 1};
+    const int whole = (int)(t >> {SCORE_BITS});
     int64_t p = {highest};
-    if (t >> {SCORE_BITS} > {BITS}) {{
+    size_t i;
+    if (t == 0) {{
+        return {2**BITS};
+    }}
+    if (whole > {BITS}) {{
         return 0;
     }}
-{steps}
-    return {name}_shift(p, (int)(t >> {SCORE_BITS}));
+{loop("i", len(lower), f"p = {name}_powers[i] + {step};")}
+    return p >> whole;
 }}"""
     if n_used:
         tables.array("center", fixed.center)
@@ -109,8 +119,9 @@ static inline int64_t {name}_exp2(int64_t t)
 static inline int32_t {name}_standardized(int32_t value, size_t i)
 {{
     const int64_t most = {2**BITS};
-    const int64_t z = {name}_shift(
-        ((int64_t)value - {name}_center[i]) * {name}_scale[i], {name}_scale_shift[i]);
+    const int bits = {name}_scale_shift[i];
+    const int64_t half = ((int64_t)1 << bits) >> 1;
+    const int64_t z = (((int64_t)value - {name}_center[i]) * {name}_scale[i] + half) >> bits;
     return (int32_t)(z < -most ? -most : z > most ? most : z);
 }}"""
     if has_norm(plan):
@@ -121,8 +132,8 @@ static inline int32_t {name}_squared_norm(const int32_t z[])
 {{
     int64_t sum = 0;
     size_t i;
-{loop("i", n_used, f"sum += {name}_shift((int64_t)z[i] * z[i], {lost});")}
-    return (int32_t){name}_shift(sum, {fixed.z_bits + fixed.norm_shift - lost});
+{loop("i", n_used, f"sum += {rounded('(int64_t)z[i] * z[i]', lost)};")}
+    return (int32_t)({rounded("sum", fixed.z_bits + fixed.norm_shift - lost)});
 }}"""
     if isinstance(plan.basis, KernelBasis):
         yield _kernel(plan.basis, fixed, name)
@@ -167,19 +178,19 @@ def _kernel(basis: KernelBasis, fixed: Fixed, name: str) -> str:
     steps = fixed.kernel
     assert steps is not None
     bits, start, term = steps.powers, "0", "(int64_t)z[i] * v[i]"
-    lines = [f"sum = {name}_shift(sum, {2 * fixed.z_bits - steps.term_shift - steps.sum_bits});"]
+    lines = [f"sum = {rounded('sum', 2 * fixed.z_bits - steps.term_shift - steps.sum_bits)};"]
     if isinstance(basis.kernel, RBFKernel):
         term = "((int64_t)z[i] - v[i]) * ((int64_t)z[i] - v[i])"
         shift = steps.sum_bits + steps.factor_bits - SCORE_BITS
-        lines.append(f"return {name}_exp2({name}_shift(sum * {steps.factor}, {shift}));")
+        lines.append(f"return {name}_exp2({rounded(f'sum * {steps.factor}', shift)});")
     elif not bits:
         lines.append("return sum;")
     else:
-        start = "0, power"
-        product = f"sum * {steps.factor}, {steps.factor_bits + steps.sum_bits - bits[0]}"
-        lines += [f"sum = {name}_shift({product}) + {steps.constant};", "power = sum;"]
+        start = "0;\n    int64_t power"
+        product = rounded(f"sum * {steps.factor}", steps.factor_bits + steps.sum_bits - bits[0])
+        lines += [f"sum = {product} + {steps.constant};", "power = sum;"]
         for before, after in pairwise(bits):
-            lines.append(f"power = {name}_shift(power * sum, {before + bits[0] - after});")
+            lines.append(f"power = {rounded('power * sum', before + bits[0] - after)};")
         lines.append("return power;")
     return kernel_function(
         name,
@@ -188,6 +199,6 @@ def _kernel(basis: KernelBasis, fixed: Fixed, name: str) -> str:
         basis.vectors.shape[1],
         words=f"Kernel of two standardised rows, in units of 2^{-fixed.column_bits}.",
         start=start,
-        term=f"{name}_shift({term}, {steps.term_shift})",
+        term=rounded(term, steps.term_shift),
         end="\n".join(f"    {line}" for line in lines),
     )

@@ -76,7 +76,7 @@ def _helpers(plan: Plan, tables: Tables, scaled: bool) -> Iterator[str]:
 static inline int {name}_level({real} code, int n_levels)
 {{
     int level;
-    if (isnan(code)) {{
+    if (isnan(code) != 0) {{
         return n_levels;
     }}
     if (!(code >= ({real})-1 && code <= ({real})n_levels)) {{
@@ -106,7 +106,7 @@ def _accepts(plan: Plan, name: str) -> str:
     """Statements that refuse invalid inputs."""
     if plan.plain:
         refuse = "if (!isfinite(x[i])) {\n            return 0;\n        }"
-        return f"    size_t i;\n{loop('i', f'{name.upper()}_N_INPUTS', refuse)}\n    return 1;"
+        return f"    size_t i;\n{loop('i', len(plan.inputs), refuse)}\n    return 1;"
     refused = [
         f"{name}_level(x[{i}], {len(column.levels)}) < -1"
         if isinstance(column, Category)

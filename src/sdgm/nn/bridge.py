@@ -13,12 +13,13 @@ from torch import Tensor
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials, monomials
 from sdgm.core.model.fitted_model import FAR_AWAY, FittedModel, Scaler
-from sdgm.core.model.state import State
+from sdgm.core.model.state import State, Stop
 from sdgm.estimators.primal import SDGMClassifier
+from sdgm.estimators.training import Training
 from sdgm.nn.compact import factors, remaining_components
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic import CovarianceType
-from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_SIGMA2, START_STD
+from sdgm.nn.variational import SMALLEST_WEIGHT, START_LOG_ALPHA
 
 
 @torch.no_grad()
@@ -47,7 +48,7 @@ def from_classifier(
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SDGMClassifier(n_components=2, random_state=0).fit(X, y)
     >>> layer = from_classifier(model, dtype=torch.float64)
-    >>> P = layer.log_proba(torch.as_tensor(X)).exp().detach().numpy()
+    >>> P = layer.log_prob(torch.as_tensor(X)).exp().detach().numpy()
     >>> bool(abs(P - model.predict_proba(X)).max() < 1e-10)
     True
     """
@@ -73,10 +74,11 @@ def from_classifier(
     layer.bias.copy_(torch.as_tensor(model.offset))
     layer.center.copy_(torch.as_tensor(model.scaler.center))
     layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
+    layer.scales_itself = False
     if layer.log_sigma2 is not None:
         # the ratio of noise to weight that new layers have on average
-        log_alpha = START_LOG_SIGMA2 - 2.0 * np.log(START_STD)
-        layer.log_sigma2.copy_(log_alpha + 2.0 * (layer.weight.abs() + SMALLEST_WEIGHT).log())
+        size = layer.weight.abs() + SMALLEST_WEIGHT
+        layer.log_sigma2.copy_(START_LOG_ALPHA + 2.0 * size.log())
     return layer
 
 
@@ -111,22 +113,24 @@ def to_classifier(
     ----------
     layer : SDGM
         Of any covariance type but ``low_rank``.
-    classes : array of shape (n_classes,), optional
-        Labels, sorted; 0, 1, ... if not given.
+    classes : array of shape (num_classes,), optional
+        Labels of the layer's classes 0, 1, ..., which they are if not given. The classifier has
+        them in sorted order, as scikit-learn does.
     covariance : array of shape (n_weights, n_weights), optional
         Posterior covariance of the weights, as from `laplace`, for averaged probabilities.
 
     Returns
     -------
     classifier : SDGMClassifier
-        It has no ``history_`` and the like.
+        It can be saved, described and exported like one that was fitted. Its ``stop_reason_`` is
+        "learned elsewhere", and its ``history_`` is empty.
 
     Examples
     --------
     >>> layer = SDGM(2, 3, n_components=2, dtype=torch.float64).eval()
     >>> x = torch.randn(5, 2, dtype=torch.float64)
     >>> P = to_classifier(layer).predict_proba(x.numpy())
-    >>> bool(abs(P - layer.log_proba(x).exp().detach().numpy()).max() < 1e-12)
+    >>> bool(abs(P - layer.log_prob(x).exp().detach().numpy()).max() < 1e-12)
     True
     """
     if not isinstance(layer, SDGM):
@@ -139,34 +143,50 @@ def to_classifier(
             "to_classifier cannot take a layer with covariance_type='low_rank', since a "
             "classifier has no projection; use 'full', 'diag' or 'tied'."
         )
-    labels = np.arange(layer.n_classes) if classes is None else np.asarray(classes)
-    if len(labels) != layer.n_classes or len(np.unique(labels)) != len(labels):
+    labels = np.arange(layer.num_classes) if classes is None else np.asarray(classes)
+    if len(labels) != layer.num_classes or len(np.unique(labels)) != len(labels):
         raise ValueError(
-            f"classes has {len(labels)} labels for the {layer.n_classes} classes of the layer; "
+            f"classes has {len(labels)} labels for the {layer.num_classes} classes of the layer; "
             "pass one label per class, all different."
         )
     classifier = SDGMClassifier(
         n_components=max(layer.n_components), covariance_type=layer.covariance_type
     )
-    classifier.n_features_in_ = layer.in_features
-    classifier.model_ = fitted_model(layer, labels, covariance)
-    return classifier
+    model = fitted_model(layer, labels, covariance)
+    training = Training(
+        history=[],
+        log_evidence=np.nan,
+        start_log_evidences=np.empty(0),
+        n_initial_weights=model.state.n_weights,
+        converged=False,
+        stop_reason=Stop.ELSEWHERE.value,
+        settings="the weights of a layer",
+    )
+    return classifier.publish(model, training)
 
 
 def fitted_model(
     layer: SDGM, classes: np.ndarray[Any, Any], covariance: FloatArray | None
 ) -> FittedModel:
-    """The weights that evaluation uses, under a prior of precision one."""
+    """The weights that evaluation uses, under a prior of precision one; components by class."""
     weight, bias, classes_of = map(as_numpy, remaining_components(layer))
-    component_class: IntArray = classes_of.astype(np.intp)
+    sorted_labels, rank = np.unique(classes, return_inverse=True)
+    component_class: IntArray = rank[classes_of.astype(np.intp)]
+    by_class = np.argsort(component_class, kind="stable")
+    component_class = component_class[by_class]
     used = (weight != 0.0).any(axis=0)
-    n_components = np.bincount(component_class, minlength=layer.n_classes)
+    n_components = np.bincount(component_class, minlength=layer.num_classes)
     # any split of the bias into intercept and log mixture weight is the same model
     mixture_weights = 1.0 / n_components[component_class]
+    weight, bias = weight[by_class], bias[by_class]
     w = np.column_stack([bias - np.log(mixture_weights), weight[:, used]])
     active = w != 0.0
     active[:, 0] = True
     component, column = active.nonzero()
+    if covariance is not None:
+        # of the weights in the order of the layer's components
+        place = np.lexsort([column, by_class[component]]).argsort()
+        covariance = covariance[np.ix_(place, place)]
     phi = monomials(layer.in_features, layer.covariance_type)
     scaler = Scaler(as_numpy(layer.center), as_numpy(layer.inverse_scale), FAR_AWAY)
     state = State(
@@ -178,7 +198,7 @@ def fitted_model(
         component_class=component_class,
     )
     basis = phi.without_constant().take(used)
-    return FittedModel(classes, scaler, basis, state, covariance)
+    return FittedModel(sorted_labels, scaler, basis, state, covariance)
 
 
 def as_numpy(tensor: Tensor) -> FloatArray:

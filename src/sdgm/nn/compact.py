@@ -48,7 +48,7 @@ class CompactSDGM(Mixture, StoredWeights):
 
     def __init__(self, layer: SDGM) -> None:
         super().__init__()
-        self.in_features, self.n_classes = layer.in_features, layer.n_classes
+        self.in_features, self.num_classes = layer.in_features, layer.num_classes
         weight, bias, classes = remaining_components(layer)
         used = weight.any(dim=0)
         terms = factors(layer)[used.cpu()]
@@ -64,7 +64,7 @@ class CompactSDGM(Mixture, StoredWeights):
         self._set_classes(classes)
 
     def _set_classes(self, classes: Tensor) -> None:
-        counts = torch.bincount(classes.cpu(), minlength=self.n_classes).tolist()
+        counts = torch.bincount(classes.cpu(), minlength=self.num_classes).tolist()
         self._set_components(counts, classes.device)
 
     def features(self, x: Tensor) -> Tensor:
@@ -92,14 +92,14 @@ class CompactSDGM(Mixture, StoredWeights):
         return F.linear(self.features(x), weight, self.bias)
 
     def _architecture(self) -> tuple[int, ...]:
-        return self.in_features, self.n_classes
+        return self.in_features, self.num_classes
 
     def _faults(self, stored: Mapping[str, Tensor]) -> Iterator[str]:
         bias, terms, classes = (stored[name] for name in ("bias", "terms", "component_class"))
         projection, D = stored.get("projection"), self.in_features
         counts = torch.bincount(classes.cpu())
-        if len(counts) != self.n_classes or len(classes) != len(bias) or not counts.all():
-            yield f"is of {len(counts)} classes where the layer has {self.n_classes}"
+        if len(counts) != self.num_classes or len(classes) != len(bias) or not counts.all():
+            yield f"is of {len(counts)} classes where the layer has {self.num_classes}"
         n_columns = D + (0 if projection is None else len(projection))
         widths = {len(stored[name]) for name in ("center", "inverse_scale") if name in stored}
         widths |= set() if projection is None else {projection.shape[1]}
@@ -114,7 +114,7 @@ class CompactSDGM(Mixture, StoredWeights):
 
     def extra_repr(self) -> str:
         return (
-            f"in_features={self.in_features}, n_classes={self.n_classes}, "
+            f"in_features={self.in_features}, num_classes={self.num_classes}, "
             f"components={len(self.bias)}, terms={len(self.terms)}, "
             f"weights={int(self.values.count_nonzero())}"
         )
@@ -186,13 +186,18 @@ def compact(module: nn.Module) -> nn.Module:
     module : Module
         A layer of `sdgm.nn`, or a model with such layers.
 
+    Returns
+    -------
+    smaller : Module
+        The module itself is left as it is.
+
     Examples
     --------
     >>> head = SDGM(2, 3, n_components=2, sparse=False)
     >>> head.mask[:, 2:] = False
     >>> head.mask[0] = False
     >>> compact(head)
-    CompactSDGM(in_features=2, n_classes=3, components=6, terms=2, weights=10)
+    CompactSDGM(in_features=2, num_classes=3, components=6, terms=2, weights=10)
     """
     result = copy.deepcopy(module)
     if isinstance(result, SparseModule):
@@ -225,7 +230,7 @@ def remaining_components(layer: SDGM) -> tuple[Tensor, Tensor, Tensor]:
     bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()
     has_weights = (weight != 0).any(dim=1)
     rows, biases, classes = [], [], []
-    for c in range(layer.n_classes):
+    for c in range(layer.num_classes):
         own = layer.alive & (layer.component_class == c)
         with_weights = own & has_weights
         constant = own & ~has_weights

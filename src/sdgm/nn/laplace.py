@@ -110,9 +110,9 @@ def laplace(
             f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}; pass one feature vector and "
             "one class index per sample."
         )
-    if y.is_floating_point() or bool(((y < 0) | (y >= layer.n_classes)).any()):
+    if y.is_floating_point() or bool(((y < 0) | (y >= layer.num_classes)).any()):
         raise ValueError(
-            f"y must have class indices from 0 to {layer.n_classes - 1}, got {y.dtype} from "
+            f"y must have class indices from 0 to {layer.num_classes - 1}, got {y.dtype} from "
             f"{y.min().item()} to {y.max().item()}."
         )
     if alpha is not None and not 0.0 < alpha < np.inf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,36 +13,37 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sdgm._choice import choice
+from sdgm.nn.averaging import averaged_log_prob
 from sdgm.nn.quadratic import CovarianceType, features, n_features
-from sdgm.nn.variational import START_STD, SparseModule, without_autocast
+from sdgm.nn.variational import SparseModule, at_least_single, without_autocast
 
 # more weights than this are a mistake: half a gigabyte, and several times as much in training
 MAX_WEIGHTS = 1 << 27
-# the most that the scores of the first batch may spread, if its features are of size one
-START_SPREAD = 0.5
+# how far apart the components of a class start, as a share of the weights they have in common
+START_APART = 0.1
+# size of the noise on quadratic weights, which start at zero, as a share of that on linear ones
+START_QUADRATIC = 0.1
 # dimensions of the subspace of the quadratic terms with low_rank: 36 products
 DEFAULT_RANK = 8
-# a feature is constant if its deviation is below this many rounding errors of its size
-CONSTANT_EPS = 8
 
 
 class Mixture(nn.Module):
     """From scores of components to scores of classes; shared by `SDGM` and its compact form."""
 
     in_features: int
-    n_classes: int
+    num_classes: int
     component_class: Tensor
     class_index: Tensor | None
 
     def _set_components(self, counts: Sequence[int], device: torch.device) -> None:
         """Remember how many components each class has; they are in the order of the classes."""
-        classes = torch.arange(self.n_classes).repeat_interleave(torch.tensor(counts))
+        classes = torch.arange(self.num_classes).repeat_interleave(torch.tensor(counts))
         self._keep_buffer("component_class", classes.to(device))
         self._per_class = counts[0] if len(set(counts)) == 1 else None
         index = None
         if self._per_class is None:
             # the components of each class, padded with the index of a column that counts nothing
-            own = [(classes == c).nonzero()[:, 0] for c in range(self.n_classes)]
+            own = [(classes == c).nonzero()[:, 0] for c in range(self.num_classes)]
             index = nn.utils.rnn.pad_sequence(own, batch_first=True, padding_value=len(classes))
             index = index.to(device)
         self._keep_buffer("class_index", index, persistent=False)
@@ -67,17 +68,17 @@ class Mixture(nn.Module):
         if self._per_class == 1:
             return scores
         if self._per_class is not None:
-            by_class = scores.reshape(*scores.shape[:-1], self.n_classes, self._per_class)
+            by_class = scores.reshape(*scores.shape[:-1], self.num_classes, self._per_class)
             return by_class.logsumexp(dim=-1)
         assert self.class_index is not None
         padded = F.pad(scores, (0, 1), value=torch.finfo(scores.dtype).min)
         return padded[..., self.class_index].logsumexp(dim=-1)
 
-    def component_log_proba(self, x: Tensor) -> Tensor:
+    def component_log_prob(self, x: Tensor) -> Tensor:
         """Component posterior ``log P(c, m | x)`` (Eq. 1): (..., K)."""
         return self.component_scores(x).log_softmax(dim=-1)
 
-    def log_proba(self, x: Tensor) -> Tensor:
+    def log_prob(self, x: Tensor) -> Tensor:
         """Class posterior ``log P(c | x)`` (Eq. 1): (..., C)."""
         scores: Tensor = self(x)  # not forward: hooks see this call too
         return scores.log_softmax(dim=-1)
@@ -100,7 +101,7 @@ class SDGM(Mixture, SparseModule):
 
     Parameters
     ----------
-    in_features, n_classes : int
+    in_features, num_classes : int
         D, the length of a feature vector, and the number of classes.
     n_components : int or sequence of int, default=1
         Components of each class, or one number per class.
@@ -124,8 +125,14 @@ class SDGM(Mixture, SparseModule):
     mask, alive : boolean buffers of shape (K, H) and (K,)
         False for pruned weights and components.
     center, inverse_scale : buffers of shape (D,)
-        The features are of ``(x - center) * inverse_scale``; zero and one unless calibrated.
+        The features are of ``(x - center) * inverse_scale``.
+    scales_itself : bool
+        Whether the next batch in training sets ``inverse_scale``, as in a new layer: features whose
+        root mean square is more than one are scaled down to it, by one constant.
     component_class : buffer of shape (K,)
+    averages_noise : bool, default=False
+        Whether evaluation averages over the noise of the weights, in closed form: better
+        probabilities for some more arithmetic. To be set after training.
 
     References
     ----------
@@ -137,13 +144,13 @@ class SDGM(Mixture, SparseModule):
     >>> head(torch.zeros(32, 64)).shape
     torch.Size([32, 10])
     >>> SDGM(2, 3, n_components=[1, 2, 1], sparse=False)
-    SDGM(in_features=2, n_classes=3, n_components=[1, 2, 1], covariance_type=full, sparse=False)
+    SDGM(in_features=2, num_classes=3, n_components=[1, 2, 1], covariance_type=full, sparse=False)
     """
 
     def __init__(
         self,
         in_features: int,
-        n_classes: int,
+        num_classes: int,
         n_components: int | Sequence[int] = 1,
         covariance_type: str = "full",
         sparse: bool = True,
@@ -155,8 +162,8 @@ class SDGM(Mixture, SparseModule):
     ) -> None:
         super().__init__()
         self.in_features = _at_least("in_features", in_features, 1)
-        self.n_classes = _at_least("n_classes", n_classes, 2)
-        self.n_components = _per_class(n_components, self.n_classes)
+        self.num_classes = _at_least("num_classes", num_classes, 2)
+        self.n_components = _per_class(n_components, self.num_classes)
         self.covariance_type = str(choice("covariance_type", covariance_type, CovarianceType))
         low_rank = self.covariance_type == CovarianceType.LOW_RANK
         if rank is None:
@@ -170,6 +177,7 @@ class SDGM(Mixture, SparseModule):
                 f"components has {K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type"
                 "='low_rank' or 'diag', or a linear layer to fewer features in front."
             )
+        self.averages_noise = False
         self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
         like = self.weight
         self.bias = nn.Parameter(like.new_empty(K)) if bias else None
@@ -183,55 +191,56 @@ class SDGM(Mixture, SparseModule):
     bias: nn.Parameter | None
     projection: nn.Parameter | None
     alive: Tensor
+    scales_itself: bool
     center: Tensor
     inverse_scale: Tensor
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Reset: small random weights, zero bias, nothing pruned, features not scaled."""
-        std = min(START_STD, START_SPREAD / math.sqrt(self.weight.shape[1]))
-        self.weight.normal_(0.0, std)
+        """Start as a linear layer.
+
+        The components of a class share one row of weights and one bias, drawn as those of
+        `torch.nn.Linear`, and lie a little apart. Quadratic weights are zero, and the noise of all
+        weights is in proportion to what they may become.
+        """
+        D, H = self.in_features, self.weight.shape[1]
+        self._set_components(self.n_components, self.weight.device)
+        bound = D**-0.5
+        of_class = self.weight.new_empty(self.num_classes, D + 1).uniform_(-bound, bound)
+        linear, bias = torch.split(of_class[self.component_class], [D, 1], dim=1)
+        apart = torch.empty_like(linear).uniform_(-bound, bound)
+        self.weight[:, :D] = linear + START_APART * apart
+        std = self.weight.new_full((H,), bound / math.sqrt(3.0))  # of a uniform weight
+        self.weight[:, D:] = 0.0
+        std[D:] = START_QUADRATIC / math.sqrt(3.0 * max(H - D, 1))
         self.reset_noise(std)
         if self.bias is not None:
-            self.bias.zero_()
+            # M equal components together have the score of one
+            counts = self.bias.new_tensor(self.n_components)[self.component_class]
+            self.bias.copy_(bias[:, 0] - counts.log())
         if self.projection is not None:
-            self.projection.normal_(0.0, self.in_features**-0.5)
+            self.projection.normal_(0.0, D**-0.5)
         self.alive.fill_(True)
         self.center.zero_()
         self.inverse_scale.fill_(1.0)
-        # buffers too: memory that was only reserved, as by to_empty, holds nothing
-        self._set_components(self.n_components, self.weight.device)
+        self.scales_itself = True
 
     @torch.no_grad()
-    def calibrate(self, x: Tensor) -> Self:
-        """Reset the parameters, and scale the inputs by the feature vectors of a batch.
+    def scale_to(self, x: Tensor) -> None:
+        """Scale inputs down by the size of these feature vectors, if it is more than one.
 
-        Without it the start suits features of size one; large ones, as from a trained backbone,
-        would make the first scores huge. The features get mean zero and deviation one on this
-        batch, by constants; the weights are drawn again, different for every component.
+        The first batch in training does this by itself: large features, as from a trained backbone,
+        would make quadratic terms huge. It is one constant for all features, kept from then on.
 
         Parameters
         ----------
         x : (..., D) tensor
-            Feature vectors of a batch, at least two.
         """
         self._check_width(x)
-        rows = x.reshape(-1, self.in_features).to(self.weight)
-        if len(rows) < 2 or not bool(rows.isfinite().all()):
-            raise ValueError(
-                f"calibrate needs at least two feature vectors of finite numbers, got "
-                f"{len(rows)} with largest entry {rows.abs().max().item() if len(rows) else None}; "
-                "pass a batch of what the layer will see."
-            )
-        center, std = rows.mean(dim=0), rows.std(dim=0)
-        # a constant feature, up to rounding, stays as it is, and so does one too small to scale
-        info = torch.finfo(rows.dtype)
-        constant = std <= CONSTANT_EPS * info.eps * rows.abs().amax(dim=0)
-        constant |= std < info.tiny
-        self.reset_parameters()
-        self.center.copy_(center)
-        self.inverse_scale.copy_(torch.where(constant, 1.0, 1.0 / std))
-        return self
+        if x.numel():
+            size = at_least_single(x).square().mean().sqrt()
+            self.inverse_scale.copy_(torch.where(size.isfinite(), size, 1.0).clamp_min(1.0) ** -1)
+            self.scales_itself = False
 
     def features(self, x: Tensor) -> Tensor:
         """Quadratic features of scaled inputs, without the constant: (..., H)."""
@@ -244,12 +253,43 @@ class SDGM(Mixture, SparseModule):
         In training mode they carry noise. Under autocast they are computed in the precision of
         the weights: squares of features do not fit into half precision.
         """
+        if self.training and self.scales_itself:
+            self.scale_to(x)
         self._check_width(x)
         return without_autocast(self._component_scores, x, self.weight.dtype)
 
     def _component_scores(self, x: Tensor) -> Tensor:
         scores = self._noisy_or_kept(self.features(x), self.bias)
         return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components.
+
+        In evaluation, with ``averages_noise``, averaged log probabilities instead.
+        """
+        if self.averages_noise and not self.training and self.log_sigma2 is not None:
+            return self.averaged_log_prob(x)
+        return super().forward(x)
+
+    def averaged_log_prob(self, x: Tensor) -> Tensor:
+        """``log P(c | x)`` averaged over the noise of the weights, in closed form: (..., C).
+
+        Given x, the score of a component is normal: the noise that the layer was trained with makes
+        it so. See `sdgm.nn.averaging.averaged_log_prob` for the approximation. Weights that
+        evaluation leaves out have no noise either.
+        """
+        self._check_width(x)
+        return without_autocast(self._averaged_log_prob, x, self.weight.dtype)
+
+    def _averaged_log_prob(self, x: Tensor) -> Tensor:
+        phi, kept = self.features(x), self.kept
+        scores = F.linear(phi, self.weight * kept, self.bias)
+        scores = scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
+        if self.log_sigma2 is None:
+            return self._over_classes(scores).log_softmax(dim=-1)
+        variance = at_least_single(self.log_sigma2).exp() * kept
+        variances = F.linear(at_least_single(phi).square(), variance).to(scores.dtype)
+        return averaged_log_prob(scores, variances, self.component_class, self.num_classes)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
         """Refuse other numbers of components per class: their weights can have the same shape."""
@@ -259,18 +299,19 @@ class SDGM(Mixture, SparseModule):
             if counts != self.n_components:
                 args[-1].append(  # the error messages
                     f"{prefix}component_class has {list(counts)} components per class, but the "
-                    f"layer {list(self.n_components)}; make it with the n_classes and "
+                    f"layer {list(self.n_components)}; make it with the num_classes and "
                     "n_components of the file."
                 )
                 return
         super()._load_from_state_dict(state_dict, prefix, *args)
+        self.scales_itself = False
         self._set_components(self.n_components, self.weight.device)
 
     def extra_repr(self) -> str:
         numbers = self.n_components
         n_components = numbers[0] if len(set(numbers)) == 1 else list(numbers)
         text = (
-            f"in_features={self.in_features}, n_classes={self.n_classes}, "
+            f"in_features={self.in_features}, num_classes={self.num_classes}, "
             f"n_components={n_components}, covariance_type={self.covariance_type}"
         )
         if self.rank:
@@ -290,14 +331,14 @@ def _at_least(name: str, value: int, smallest: int) -> int:
     return number
 
 
-def _per_class(n_components: int | Sequence[int], n_classes: int) -> tuple[int, ...]:
+def _per_class(n_components: int | Sequence[int], num_classes: int) -> tuple[int, ...]:
     """The number of components of every class."""
     if np.ndim(n_components) == 0:
-        return (_at_least("n_components", n_components, 1),) * n_classes  # type: ignore[arg-type]
+        return (_at_least("n_components", n_components, 1),) * num_classes  # type: ignore[arg-type]
     numbers = tuple(_at_least("n_components", each, 1) for each in n_components)  # type: ignore[union-attr]
-    if len(numbers) != n_classes:
+    if len(numbers) != num_classes:
         raise ValueError(
-            f"n_components has {len(numbers)} numbers for {n_classes} classes; "
+            f"n_components has {len(numbers)} numbers for {num_classes} classes; "
             "pass one number, or one per class."
         )
     return numbers

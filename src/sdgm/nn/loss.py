@@ -10,6 +10,10 @@ from torch import Tensor, nn
 
 from sdgm.nn.variational import sparse_modules
 
+# times that every sample is seen until the divergence has all its weight: at full weight from the
+# start it removes what has not had time to become useful
+WARMUP_EPOCHS = 5
+
 
 class ELBOLoss(nn.Module):
     """Negative evidence lower bound per sample: cross-entropy plus KL divergence over N.
@@ -27,16 +31,17 @@ class ELBOLoss(nn.Module):
         N, the number of training samples; not of batches.
     kl_scale : float, default=1.0
         Factor on the divergence: more than one removes more weights.
-    warmup : int, default=0
-        Steps over which the divergence comes in, linearly. A step is a call with gradients while
-        the loss is in training mode. A fifth of all steps is a good choice.
+    warmup : int, optional
+        Steps over which the divergence comes in, linearly; as many as it takes to see ``n_train``
+        samples five times if not given. A step is a call with gradients while the loss is in
+        training mode.
 
     Attributes
     ----------
     nll, kl, kl_weight : tensors
         Cross-entropy, divergence and its factor in the last call, without gradients.
-    step : buffer
-        Steps so far; part of the state_dict, to resume training.
+    step, seen : buffers
+        Steps and samples so far; part of the state_dict, to resume training.
 
     Examples
     --------
@@ -44,14 +49,15 @@ class ELBOLoss(nn.Module):
     >>> head = SDGM(2, 10, n_components=2)
     >>> loss = ELBOLoss(head, n_train=60_000)
     >>> value = loss(head(torch.zeros(32, 2)), torch.zeros(32, dtype=torch.long))
-    >>> torch.isclose(value, loss.nll + loss.kl / 60_000)
+    >>> torch.isclose(value, loss.nll + loss.kl_weight * loss.kl)
     tensor(True)
     """
 
     step: Tensor
+    seen: Tensor
 
     def __init__(
-        self, model: nn.Module, n_train: int, kl_scale: float = 1.0, warmup: int = 0
+        self, model: nn.Module, n_train: int, kl_scale: float = 1.0, warmup: int | None = None
     ) -> None:
         super().__init__()
         if not (1 <= n_train < math.inf and n_train == int(n_train)):
@@ -59,7 +65,7 @@ class ELBOLoss(nn.Module):
                 f"n_train must be the number of training samples, got {n_train!r}; "
                 "pass len(dataset)."
             )
-        if not (0.0 <= kl_scale < math.inf and 0 <= warmup < math.inf):
+        if not (0.0 <= kl_scale < math.inf and 0 <= (warmup or 0) < math.inf):
             raise ValueError(
                 f"kl_scale and warmup must be numbers and must not be negative, got {kl_scale!r} "
                 f"and {warmup!r}."
@@ -68,6 +74,7 @@ class ELBOLoss(nn.Module):
         self._models = [model]
         self.n_train, self.kl_scale, self.warmup = n_train, kl_scale, warmup
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.nll = self.kl = self.kl_weight = torch.zeros(())
 
     def forward(self, scores: Tensor, y: Tensor) -> Tensor:
@@ -82,18 +89,22 @@ class ELBOLoss(nn.Module):
             for _, layer in sparse_modules(self._models[0])
         }
         kl = sum((layer.kl() for layer in sparse.values()), start=nll.new_zeros(()))
-        kl_weight = self._kl_weight().to(nll)
+        if self.training and torch.is_grad_enabled():
+            self.step += 1
+            self.seen += scores.shape[:-1].numel()
+        kl_weight = (self.kl_scale / self.n_train * self._share()).to(nll)
         self.nll, self.kl, self.kl_weight = nll.detach(), kl.detach(), kl_weight
         return nll + kl_weight * kl
 
-    def _kl_weight(self) -> Tensor:
-        if self.training and torch.is_grad_enabled():
-            self.step += 1
-        share = (self.step / self.warmup).clamp(max=1.0) if self.warmup else torch.ones(())
-        return self.kl_scale / self.n_train * share
+    def _share(self) -> Tensor:
+        """How much of the divergence has come in."""
+        if self.warmup is None:
+            return (self.seen / (WARMUP_EPOCHS * self.n_train)).clamp(max=1.0)
+        return (self.step / self.warmup).clamp(max=1.0) if self.warmup else torch.ones(())
 
     def extra_repr(self) -> str:
-        return f"n_train={self.n_train}, kl_scale={self.kl_scale:g}, warmup={self.warmup}"
+        text = f"n_train={self.n_train}, kl_scale={self.kl_scale:g}"
+        return text if self.warmup is None else f"{text}, warmup={self.warmup}"
 
 
 def cross_entropy(scores: Tensor, y: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -11,23 +11,26 @@ from torch import Tensor, nn
 from sdgm.nn.layer import SDGM
 from sdgm.nn.variational import sparse_modules
 
+Model = TypeVar("Model", bound=nn.Module)
+
 # share of its class's samples below which a component is not needed
 MIN_SHARE = 0.005
 
 
 @torch.no_grad()
 def prune(
-    model: nn.Module,
+    model: Model,
     batches: Iterable[tuple[Tensor, Tensor]] | None = None,
     *,
     threshold: float | None = None,
     min_share: float = MIN_SHARE,
-) -> None:
+) -> Model:
     """Remove weights and components that are not needed, for good: training too leaves them out.
 
     First the weights whose noise outweighs them, then, if there is training data, the components of
     `SDGM` layers with almost no samples of their class. Every class keeps at least one.
-    The module keeps its size; `compact` makes a smaller one.
+    It works in place, as an optimizer needs it, and the module keeps its size; `compact` makes a
+    smaller copy.
 
     Parameters
     ----------
@@ -39,32 +42,36 @@ def prune(
     min_share : float, default=0.005
         Mean responsibility, over the samples of its class, below which a component is removed.
 
+    Returns
+    -------
+    model : Module
+        The same, so that ``compact(prune(model))`` can be written.
+
     Examples
     --------
     >>> head = SDGM(2, 3, n_components=2)
     >>> head.log_sigma2.data[:] = -99.0
     >>> head.log_sigma2.data[:, 0] = 9.0
-    >>> prune(head)
-    >>> head.mask.sum(dim=0)
+    >>> prune(head).mask.sum(dim=0)
     tensor([0, 6, 6, 6, 6])
     """
     for _, layer in sparse_modules(model):
         if layer.log_sigma2 is not None:
             layer.mask &= layer.log_alpha < (layer.threshold if threshold is None else threshold)
-    if batches is None:
-        return
-    for layer, share in component_shares(model, batches).items():
+    shares = {} if batches is None else component_shares(model, batches)
+    for layer, share in shares.items():
         share = share.masked_fill(~layer.alive, -1.0)  # what is gone cannot be what a class keeps
-        layer.alive &= needed(share, layer.component_class, layer.n_classes, min_share)
+        layer.alive &= needed(share, layer.component_class, layer.num_classes, min_share)
+    return model
 
 
-def needed(share: Tensor, component_class: Tensor, n_classes: int, min_share: float) -> Tensor:
+def needed(share: Tensor, component_class: Tensor, num_classes: int, min_share: float) -> Tensor:
     """Components with at least this share, and the largest of each class: boolean, (K,).
 
     All of a class that has no samples.
     """
     keep = share >= min_share
-    for c in range(n_classes):
+    for c in range(num_classes):
         own = (component_class == c).nonzero()[:, 0]
         has_samples = bool((share[own] > 0.0).any())
         keep[own[share[own].argmax()] if has_samples else own] = True
@@ -123,7 +130,7 @@ def component_shares(
         names = [name or "the model" for name, m in model.named_modules() if m in without]
         raise ValueError(
             f"no batch reached the SDGM layer {', '.join(names)}; pass at least one, not an "
-            "iterator that was used before, and call the layer, or its log_proba, in forward."
+            "iterator that was used before, and call the layer, or its log_prob, in forward."
         )
     return {layer: _within_class(total, layer) for layer, total in sums.items()}
 
@@ -137,9 +144,9 @@ def responsibilities(layer: SDGM, x: Tensor, y: Tensor) -> Tensor:
             f"a batch has {len(labels)} labels for {len(scores)} feature vectors; "
             "pass batches of (inputs, labels), one label per sample."
         )
-    if labels.is_floating_point() or bool(((labels < 0) | (labels >= layer.n_classes)).any()):
+    if labels.is_floating_point() or bool(((labels < 0) | (labels >= layer.num_classes)).any()):
         raise ValueError(
-            f"labels must be integers from 0 to {layer.n_classes - 1}, got {labels.dtype} from "
+            f"labels must be integers from 0 to {layer.num_classes - 1}, got {labels.dtype} from "
             f"{labels.min().item()} to {labels.max().item()}; leave samples without a class out."
         )
     if not bool(scores.isfinite().all()):
@@ -152,5 +159,5 @@ def responsibilities(layer: SDGM, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _within_class(total: Tensor, layer: SDGM) -> Tensor:
-    sums = total.new_zeros(layer.n_classes).index_add(0, layer.component_class, total)
+    sums = total.new_zeros(layer.num_classes).index_add(0, layer.component_class, total)
     return total / sums.clamp_min(torch.finfo(total.dtype).tiny)[layer.component_class]

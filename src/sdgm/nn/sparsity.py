@@ -103,9 +103,9 @@ def sparsity(model: nn.Module) -> Sparsity:
 
     Examples
     --------
-    >>> counts = sparsity(SDGM(2, 3, n_components=2, sparse=False, bias=False))
+    >>> counts = sparsity(SDGM(2, 3, n_components=2, bias=False))  # quadratic weights start at zero
     >>> counts.n_weights, counts.n_nonzero, counts.fraction_zero
-    (30, 30, 0.0)
+    (30, 12, 0.6)
     """
     return Sparsity(tuple(_layers(model)))
 

@@ -13,7 +13,6 @@ ICML 2017.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -24,9 +23,9 @@ from torch import Tensor, nn
 K1, K2, K3 = 0.63576, 1.87320, 1.48695
 # log alpha from which a weight can go; alpha = 20 is a dropout rate of 0.95
 THRESHOLD = 3.0
-# where log sigma^2 starts, for weights of standard deviation START_STD: log alpha is about -2
-START_LOG_SIGMA2 = -10.0
-START_STD = 0.02
+# where log alpha starts, for a weight of the size of one standard deviation: the noise of a sum is
+# a fifth of what the sum spreads
+START_LOG_ALPHA = -3.0
 # keeps the logarithm of a weight that is exactly zero finite, and the root's slope at zero
 SMALLEST_WEIGHT = 1e-8
 SMALLEST_VARIANCE = 1e-16
@@ -100,11 +99,11 @@ class SparseModule(nn.Module):
         self.register_buffer("mask", torch.ones(shape, device=device, dtype=torch.bool))
 
     @torch.no_grad()
-    def reset_noise(self, std: float) -> None:
+    def reset_noise(self, std: float | Tensor) -> None:
         """Reset the noise for weights of standard deviation ``std``; nothing is pruned."""
         self.mask.fill_(True)
         if self.log_sigma2 is not None:
-            self.log_sigma2.fill_(START_LOG_SIGMA2 + 2.0 * math.log(std / START_STD))
+            self.log_sigma2.copy_(2.0 * torch.as_tensor(std).log() + START_LOG_ALPHA)
 
     @property
     def log_alpha(self) -> Tensor:

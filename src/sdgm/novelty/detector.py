@@ -14,13 +14,16 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.mixtures.density import held_out_density
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.parameters import check_labels, positive_integer
+from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.estimators.prediction import attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
+from sdgm.novelty.model import NoveltyModel, log_volume
 
 # standardised inputs further out than this are moved in: their squares would overflow
 FAR_AWAY = 1e100
 
 
-class FamiliarityDetector(OutlierMixin, BaseEstimator):
+class FamiliarityDetector(VersionedPickleMixin, OutlierMixin, BaseEstimator):
     """Density of the training inputs, to detect rows that are unlike them.
 
     The class posterior of a discriminative mixture does not know how common an input is: what all
@@ -48,6 +51,8 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
         Share of the sphere in the covariances.
     held_out_scores_ : array of shape (n_samples,)
         Log density of each training row under the model of the other folds.
+    model_ : NoveltyModel
+        All of the above as one value.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -59,6 +64,12 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
     >>> bool(detector.predict(X[y == 2]).mean() < -0.7)  # flowers of a kind that it has not seen
     True
     """
+
+    model_: NoveltyModel
+    offset_: float = attribute_of("model_.offset")
+    n_components_: IntArray = attribute_of("model_.n_components")
+    shrinkage_: float = attribute_of("model_.shrinkage")
+    held_out_scores_: FloatArray = attribute_of("model_.held_out_scores")
 
     def __init__(
         self, false_alarm_rate: float = 0.05, *, n_folds: int = 5, random_state: Any = 0
@@ -90,21 +101,31 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
             code = np.unique(y, return_inverse=True)[1]
         rng = check_random_state(self.random_state)
         center, inverse_scale = center_and_inverse_scale(X, np.ones(len(X)))
-        self._scaler = Scaler(center, inverse_scale, FAR_AWAY)
+        scaler = Scaler(center, inverse_scale, FAR_AWAY)
         held_out = held_out_density(
-            self._scaler.standardized(X),
+            scaler.standardized(X),
             code,
             self._folds(code, rng),
             int(rng.randint(np.iinfo(np.int32).max)),
         )
-        self._density = held_out.density
-        self.n_components_ = np.array([len(mixture.share) for mixture in held_out.density.mixtures])
-        self.shrinkage_ = held_out.shrinkage
-        self.held_out_scores_ = held_out.log_density + self._log_volume()
+        scores = held_out.log_density + log_volume(scaler)
         # a new row is as likely as any to be the one of this rank among them
         rank = int(self.false_alarm_rate * (len(X) + 1))
-        scores = np.sort(self.held_out_scores_)
-        self.offset_ = float(scores[rank - 1]) if rank else float(np.nextafter(scores[0], -np.inf))
+        ordered = np.sort(scores)
+        offset = float(ordered[rank - 1]) if rank else float(np.nextafter(ordered[0], -np.inf))
+        self.model_ = NoveltyModel(scaler, held_out.density, held_out.shrinkage, scores, offset)
+        return self
+
+    def publish(self, model: NoveltyModel) -> Self:
+        """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
+
+        Parameters
+        ----------
+        model : NoveltyModel
+        """
+        self._check_parameters()
+        self.n_features_in_ = len(model.scaler.center)
+        self.model_ = model
         return self
 
     def _check_parameters(self) -> None:
@@ -137,7 +158,7 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._density.log_density(self._scaler.standardized(X)) + self._log_volume()
+        return self.model_.log_density(X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Log density less ``offset_``: below zero for unfamiliar rows.
@@ -183,7 +204,3 @@ class FamiliarityDetector(OutlierMixin, BaseEstimator):
         held_out = np.sort(self.held_out_scores_)
         rank = np.searchsorted(held_out, scores, side="right").astype(np.float64)
         return (rank + 1.0) / (len(held_out) + 1.0)
-
-    def _log_volume(self) -> float:
-        """Log of how much the inputs were stretched."""
-        return float(np.log(self._scaler.inverse_scale).sum())

@@ -25,9 +25,10 @@ from sdgm.persistence.labels import decoded_labels, encoded_labels, object_array
 
 KINDS = SDGMClassifier, KernelSDGMClassifier, RVMClassifier, DiscriminativeGMMClassifier
 CLASSIFIERS: dict[Any, type[BaseSDGM]] = {kind.__name__: kind for kind in KINDS}
-# the numbers of a record of learning, which are one array each
+# the numbers of a record of learning, which are one array each, and what they are in a file that
+# has them not
 HISTORY = {
-    field.name: "int64" if field.type == "int" else "float64"
+    field.name: ("int64", 0) if field.type == "int" else ("float64", np.nan)
     for field in fields(Record)
     if field.name != "state"
 }
@@ -55,7 +56,7 @@ def to_document(classifier: BaseSDGM) -> Classifier:
     names = getattr(classifier, "feature_names_in_", None)
     history = {
         name: np.array([getattr(record, name) for record in training.history], dtype)
-        for name, dtype in HISTORY.items()
+        for name, (dtype, _) in HISTORY.items()
     }
     path = training.weights_path
     return Classifier(
@@ -87,9 +88,9 @@ def stored_parameters(classifier: BaseSDGM) -> dict[str, Any]:
 
 
 def unfitted(kind: type[Any], parameters: dict[str, Any]) -> Any:
-    """An estimator with these parameters."""
-    if parameters.keys() != kind().get_params(deep=False).keys():
-        raise InvalidModelFile(f"is invalid: its parameters do not match {kind.__name__}")
+    """An estimator with these parameters; those that an older version did not have are as usual."""
+    for name in sorted(parameters.keys() - kind().get_params(deep=False).keys()):
+        raise InvalidModelFile(f"is invalid: {kind.__name__} has no parameter {name!a:.60}")
     return kind(**parameters)
 
 
@@ -100,16 +101,22 @@ def from_document(record: Classifier) -> BaseSDGM:
     D = len(model.scaler.center)
     if not D:
         raise InvalidModelFile("is invalid: it has no inputs")
-    if names is not None:
-        if len(names) != D:
-            raise InvalidModelFile(f"is invalid: it has {len(names)} names of features")
-        classifier.feature_names_in_ = object_array(names)
+    name_features(classifier, names, D)
     bases.check_form(classifier, model.basis, names)
     try:
         classifier.publish(model, read_training(record.training))
     except (ValueError, TypeError) as error:
         raise InvalidModelFile(f"is invalid: {str(error).rstrip('.'):.200}") from error
     return classifier
+
+
+def name_features(estimator: Any, names: list[str] | None, D: int) -> None:
+    """Give an estimator the names of its D inputs, if there are any."""
+    if names is None:
+        return
+    if len(names) != D:
+        raise InvalidModelFile(f"is invalid: it has {len(names)} names of features")
+    estimator.feature_names_in_ = object_array(names)
 
 
 def read_model(record: documents.FittedModel) -> FittedModel:
@@ -159,13 +166,19 @@ def checked_state(state: State, n_columns: int, n_classes: int) -> State:
 
 def read_training(record: documents.Training) -> Training:
     """How the model was learned."""
-    history = asdict(record.history)
-    rows = zip(*(array.tolist() for array in history.values()), strict=True)
+    known = {name: array for name, array in asdict(record.history).items() if array is not None}
+    n_rows = max(map(len, known.values()), default=0)
+    history = [
+        known[name].tolist() if name in known else [absent] * n_rows
+        for name, (_, absent) in HISTORY.items()
+    ]
     path = record.weights_path
     return Training(
         **asdict(record)
         | {
-            "history": [Record(**dict(zip(history, row, strict=True))) for row in rows],
+            "history": [
+                Record(**dict(zip(HISTORY, row, strict=True))) for row in zip(*history, strict=True)
+            ],
             "candidates": [Candidate(**asdict(each)) for each in record.candidates],
             "weights_path": None if path is None else asdict(path),
         }

@@ -10,22 +10,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
-from sdgm.persistence import classifiers, semi_supervised, tables
+from sdgm.novelty.detector import FamiliarityDetector
+from sdgm.persistence import classifiers, novelty, semi_supervised, tables
 from sdgm.persistence.arrays import check_arrays
 from sdgm.persistence.container import FORMAT, MAX_FILE, MAX_HEADER, PREFIX, packed, unpacked
 from sdgm.persistence.documents import Document, checked
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
+from sdgm.persistence.versions import explained
 from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
+
+# estimators that are no classifier of `classifiers.CLASSIFIERS`
+AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector
 
 
 def to_bytes(model: Any) -> bytes:
     """The file of a model, once it was read back and found to be the same."""
     name = type(model).__name__
-    document, record = to_document(model), getattr(model, "record", None)
+    document = to_document(model)
     arrays: dict[str, Any] = {}
-    content = packed({**encoded(document, "", arrays), "record": record}, arrays)
+    contents = encoded(document, "", arrays)
+    if isinstance(model, TableModel):
+        contents["record"] = model.record  # JSON already
+    content = packed(contents, arrays)
     if int.from_bytes(content[:PREFIX], "little") > MAX_HEADER or len(content) > MAX_FILE:
         raise ValueError(
             f"{name} cannot be saved: it would take {len(content)} bytes, and model files have "
@@ -35,7 +43,9 @@ def to_bytes(model: Any) -> bytes:
         again = read(BytesIO(content), len(content))
     except InvalidModelFile as error:
         raise ValueError(f"{name} cannot be saved: its file {error}.") from error
-    if not np.array_equal(classifier_of(again).model_.weights, classifier_of(model).model_.weights):
+    if document.classifier is not None and not np.array_equal(
+        classifier_of(again).model_.weights, classifier_of(model).model_.weights
+    ):
         raise ValueError(
             f"{name} cannot be saved: its coef_ is not what a fit leaves behind; fit it again."
         )
@@ -43,23 +53,25 @@ def to_bytes(model: Any) -> bytes:
 
 
 def to_document(model: Any) -> Document:
-    """All of a model but the record of a table, which is JSON already."""
-    is_table = type(model) is TableModel
-    is_semi_supervised = type(model) is SemiSupervisedSDGMClassifier
-    if not (is_table or is_semi_supervised or isinstance(model, BaseSDGM)):
+    """All of a model but the record of a table."""
+    kind = type(model)
+    if kind not in (TableModel, *AROUND) and not isinstance(model, BaseSDGM):
+        names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
         raise TypeError(
-            f"{type(model).__name__} is no model that a file holds; save a model of a table, or "
-            f"one of {', '.join(classifiers.CLASSIFIERS)} and SemiSupervisedSDGMClassifier."
+            f"{kind.__name__} is no model that a file holds; save a model of a table, or one of "
+            f"{names}."
         )
-    check_is_fitted(model.classifier if is_table else model)
-    return Document(
-        format=FORMAT,
-        versions=versions(),
-        classifier=classifiers.to_document(classifier_of(model)),
-        semi_supervised=semi_supervised.to_document(model) if is_semi_supervised else None,
-        table=tables.to_document(model) if is_table else None,
-        record=None,
-    )
+    check_is_fitted(model.classifier if kind is TableModel else model)
+    document = Document(format=FORMAT, versions=dict(sorted(versions().items())))
+    if kind is FamiliarityDetector:
+        document.novelty = novelty.to_document(model)
+        return document
+    if kind is TableModel:
+        document.table = tables.to_document(model)
+    elif kind is SemiSupervisedSDGMClassifier:
+        document.semi_supervised = semi_supervised.to_document(model)
+    document.classifier = classifiers.to_document(classifier_of(model))
+    return document
 
 
 def classifier_of(model: Any) -> BaseSDGM:
@@ -73,24 +85,50 @@ def read(stream: BinaryIO, size: int) -> Any:
     """The model in a stream of so many bytes."""
     try:
         contents, arrays = unpacked(stream, size)
-        record = {"record": contents.pop("record")} if "record" in contents else {}
-        document = checked(decoded(contents, arrays) | record, Document, "file")
+    except RecursionError:
+        raise InvalidModelFile("is invalid: its header is nested too deeply") from None
+    try:
+        return from_contents(contents, arrays)
+    except InvalidModelFile as problem:
+        raise explained(problem, contents) from problem
+
+
+def from_contents(contents: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """The model of a file's contents; the record of a table is JSON, and stays as it is."""
+    record = {"record": contents["record"]} if "record" in contents else {}
+    rest = {name: value for name, value in contents.items() if name != "record"}
+    try:
+        document = checked(decoded(rest, arrays) | record, Document, "file")
     except RecursionError:
         raise InvalidModelFile("is invalid: its header is nested too deeply") from None
     for name in arrays:
         raise InvalidModelFile(f"is invalid: it has an array {name!r:.60} that no such model has")
-    check_arrays(document, n_classes=len(document.classifier.model.classes.values))
+    check_kind(document)
+    classifier = document.classifier
+    check_arrays(document, 0 if classifier is None else len(classifier.model.classes.values))
     return from_document(document)
 
 
+def check_kind(document: Document) -> None:
+    """Refuse what is no detector, and no classifier with one thing around it at most."""
+    table, classifier, novelty = document.table, document.classifier, document.novelty
+    around = [part for part in (table, document.semi_supervised, novelty) if part is not None]
+    is_of_one_kind = (classifier is None) == (novelty is not None) and len(around) < 2
+    if not is_of_one_kind or (table is None) != (document.record is None):
+        raise InvalidModelFile(
+            "is invalid: it is of no kind or of two, or of a table without a record"
+        )
+
+
 def from_document(document: Document) -> Any:
-    """The model of a document."""
-    model = classifiers.from_document(document.classifier)
+    """The model of a document: a detector, or a classifier and what may be around it."""
     table, record, partly_labelled = document.table, document.record, document.semi_supervised
-    if table is not None and record is not None and partly_labelled is None:
+    if document.novelty is not None:
+        return novelty.from_document(document.novelty)
+    assert document.classifier is not None
+    model = classifiers.from_document(document.classifier)
+    if table is not None and record is not None:
         return tables.from_document(table, record, model)
-    if table is not None or record is not None:
-        raise InvalidModelFile("is invalid: it is of two kinds, or a table without a record")
-    if partly_labelled is None:
-        return model
-    return semi_supervised.from_document(partly_labelled, model)
+    if partly_labelled is not None:
+        return semi_supervised.from_document(partly_labelled, model)
+    return model

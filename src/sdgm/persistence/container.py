@@ -18,8 +18,10 @@ import safetensors.numpy
 
 from sdgm.persistence.arrays import Array
 from sdgm.persistence.errors import InvalidModelFile
+from sdgm.persistence.versions import newer_format
 
-# raised when files can no longer be read by the library as it was
+# raised with the major version at the earliest, when older versions must not read new files:
+# docs/files.md
 FORMAT = 1
 CHECKSUM = "sha256"
 # bytes in front of the header that say how long it is
@@ -155,6 +157,4 @@ def check_format(document: Any) -> None:
     if type(version) is not int or version < 1:
         raise InvalidModelFile(DAMAGED.format("it has no format version"))
     if version > FORMAT:
-        raise InvalidModelFile(
-            f"was written by a newer format {version}; this sdgm reads {FORMAT}; update sdgm"
-        )
+        raise newer_format(document, version, FORMAT)

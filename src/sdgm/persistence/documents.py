@@ -1,7 +1,7 @@
 """The document of a model file: its records and their types, which msgspec checks.
 
-All entries are there, and no others. Arrays are leaves like text and numbers; `Spec` says what they
-must be.
+Arrays are leaves like text and numbers; `Spec` says what they must be. An entry that comes after
+0.1.0 has a default, so that older files load: docs/files.md has the rules.
 """
 
 from __future__ import annotations
@@ -31,14 +31,18 @@ Reason = Annotated[str, Meta(pattern=f"^({'|'.join(Stop)})$")]
 # the smallest number above zero
 SMALLEST = float(np.nextafter(0.0, 1.0))
 
-# D inputs, C classes, n columns, m weights, K components, T iterations, S starts, P points of a
-# path, N training rows
+# D inputs, C classes, n columns, m weights, K components, G groups of rows, T iterations, S starts,
+# P points of a path, N training rows
 Iterations = Annotated[Array, Spec("T", "int64", least=0)]
 Measures = Annotated[Array, Spec("T", finite=False)]
 
 
 class Part(msgspec.Struct, forbid_unknown_fields=True):
-    """A record of the document."""
+    """A record of the document, of which predictions or the estimator may depend on every entry."""
+
+
+class Account(msgspec.Struct):
+    """A record of how a model came about; what a newer version has to add is passed over."""
 
 
 class Labels(Part):
@@ -110,28 +114,28 @@ class FittedModel(Part):
 # --- how it was learned ---
 
 
-class History(Part):
+class History(Account):
     """The records of learning, one array for each of their numbers."""
 
-    iteration: Iterations
-    log_posterior: Measures
-    log_likelihood: Measures
-    log_evidence: Measures
-    n_weights: Iterations
-    n_components: Iterations
-    alpha_change: Measures
-    newton_steps: Iterations
-    seconds: Measures
+    iteration: Iterations | None = None
+    log_posterior: Measures | None = None
+    log_likelihood: Measures | None = None
+    log_evidence: Measures | None = None
+    n_weights: Iterations | None = None
+    n_components: Iterations | None = None
+    alpha_change: Measures | None = None
+    newton_steps: Iterations | None = None
+    seconds: Measures | None = None
 
 
-class WeightsPath(Part):
+class WeightsPath(Account):
     """The way to a budget of weights."""
 
     n_weights: Annotated[Array, Spec("P", "int64", least=0)]
     divergence: Annotated[Array, Spec("P", finite=False)]
 
 
-class Candidate(Part):
+class Candidate(Account):
     """A model that was tried."""
 
     parameters: Parameters
@@ -142,7 +146,7 @@ class Candidate(Part):
     stop_reason: Reason
 
 
-class Training(Part):
+class Training(Account):
     """How the model was learned."""
 
     history: History
@@ -188,6 +192,22 @@ class SemiSupervised(Part):
     n_labelled: Count
 
 
+class Novelty(Part):
+    """A fitted detector of novel rows: K components of Gaussian mixtures, one mixture per group."""
+
+    parameters: Parameters
+    feature_names: list[str] | None
+    scaler: Scaler
+    share: Annotated[Array, Spec("K", least=SMALLEST)]
+    mean: Annotated[Array, Spec("KD")]
+    whitening: Annotated[Array, Spec("KDD")]
+    group: Annotated[Array, Spec("K", "int64", least=0, below="G")]
+    group_share: Annotated[Array, Spec("G", least=SMALLEST)]
+    shrinkage: Finite
+    held_out_scores: Annotated[Array, Spec("N")]
+    offset: Finite
+
+
 class NumberColumn(Part, tag_field="type", tag="number"):
     """A numeric column of a table."""
 
@@ -218,10 +238,11 @@ class Document(Part):
 
     format: Count
     versions: dict[str, str]
-    classifier: Classifier
-    semi_supervised: SemiSupervised | None
-    table: Table | None
-    record: dict[str, Any] | None
+    classifier: Classifier | None = None
+    semi_supervised: SemiSupervised | None = None
+    novelty: Novelty | None = None
+    table: Table | None = None
+    record: dict[str, Any] | None = None
 
 
 def checked(value: Any, kind: type[T], what: str) -> T:

@@ -22,10 +22,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
 
     Parameters
     ----------
-    model : fitted classifier or TableModel
+    model : fitted estimator or TableModel
         `SDGMClassifier`, `KernelSDGMClassifier`, `RVMClassifier`, `DiscriminativeGMMClassifier` or
-        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, or a model of a table.
-        Callbacks, requests of metadata and the states in ``history_`` are not kept.
+        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, `FamiliarityDetector`, or a
+        model of a table. Callbacks, requests of metadata and the states in ``history_`` are not
+        kept.
     path : str or path
         Ends in ``.sdgm``.
 
@@ -62,7 +63,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Everything in the file is checked before it is used, and nothing in it is executed. A file that
     is damaged, or made to do harm, gives an error and costs little memory. But a checksum is no
-    signature: what a valid model predicts is up to who made it.
+    signature: what a valid model predicts is up to who made it. Files of older versions load, and
+    those of newer ones that use nothing new.
 
     Parameters
     ----------

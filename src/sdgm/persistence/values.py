@@ -45,7 +45,13 @@ def encoded(value: Any, path: str, arrays: Arrays, depth: int = 0) -> Any:
         arrays[path] = value
         return {"array": path}
     if isinstance(value, msgspec.Struct):
-        entries, config = msgspec.structs.asdict(value), value.__struct_config__
+        # what is not there is not written, so that older versions need not know of it
+        entries = {
+            field.name: getattr(value, field.name)
+            for field in msgspec.structs.fields(value)
+            if field.default is not None or getattr(value, field.name) is not None
+        }
+        config = value.__struct_config__
         if config.tag_field is not None:
             entries[config.tag_field] = config.tag
         prefix = f"{path}/" if path else ""

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from sdgm.atomic import checked_path, replacing
+from sdgm.export.javascript import script as script_of_model
 from sdgm.report.content import Content, report_content
 from sdgm.report.page_data import page_data
 from sdgm.report.sections import report_sections
 from sdgm.report.templates import asset, digest, rendered
 from sdgm.tables.evaluation import evaluate_classifier, evaluate_table
 
-SCRIPTS = ("model.js", "trying.js", "film.js", "start.js")
+SCRIPTS = ("trying.js", "film.js", "start.js")
 
 
 def report_html(
@@ -95,7 +96,8 @@ def write_report(model: Any, path: str | os.PathLike[str], **options: Any) -> Pa
 def page(content: Content) -> str:
     """The whole file."""
     style = asset("style.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
+    parts = [script_of_model("model.js"), *map(asset, SCRIPTS)]
+    script = '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

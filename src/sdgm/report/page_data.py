@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgm.core.model.features import Monomials
-from sdgm.export.card import input_entry, kernel_entry, term_entries
+from sdgm.export.javascript import model_data
 from sdgm.report.arrays import ARRAYS
 from sdgm.report.content import Content
 from sdgm.report.formats import number
@@ -28,44 +27,26 @@ def page_data(content: Content) -> dict[str, Any]:
     return {
         "classes": content.class_names,
         "markers": [marker(c) for c in range(len(content.class_names))],
-        "model": model_data(content),
+        "model": try_data(content),
         "film": film_data(content),
     }
 
 
-def model_data(content: Content) -> dict[str, Any] | None:
-    """The numbers of `sdgm.export.model.ExportModel`; entries are those of the model card."""
+def try_data(content: Content) -> dict[str, Any] | None:
+    """The numbers of the exported script, with inputs as they are shown and where they start."""
     model = content.export_model
     if model is None:
         return None
-    used = set(content.description.inputs)
-    inputs, first = [], 0
-    for each in model.inputs:
-        entry = input_entry(each) | {"name": shown(each.name), "used": each.name in used}
+    data, used, first = model_data(model), set(content.description.inputs), 0
+    for entry, each in zip(data["inputs"], model.inputs, strict=True):
+        entry |= {"name": shown(each.name), "used": each.name in used}
         if isinstance(each, Number):
             start = model.center[first] if each.fill is None else each.fill
             entry["start"] = f"{start:.4g}"
         else:
             entry |= {"levels": [shown(level) for level in each.levels], "start": 0}
-        inputs.append(entry)
         first += len(each.features)
-    basis = model.basis
-    columns = (
-        {"terms": term_entries(basis)}
-        if isinstance(basis, Monomials)
-        else {"kernel": kernel_entry(basis.kernel), "vectors": basis.vectors.tolist()}
-    )
-    return {
-        "inputs": inputs,
-        "n_classes": len(model.classes),
-        "center": model.center.tolist(),
-        "inverse_scale": model.inverse_scale.tolist(),
-        "reach": float(model.reach),
-        **columns,
-        "coef": model.coef.tolist(),
-        "offset": model.offset.tolist(),
-        "component_class": np.asarray(model.component_class).tolist(),
-    }
+    return data
 
 
 def film_data(content: Content) -> dict[str, Any] | None:

@@ -37,8 +37,9 @@ from sdgm.core.solvers.precision import FactorizationError
 
 # seconds between two versions of the file
 WRITE_EVERY = 5.0
-FORMAT = 2
+FORMAT = 3
 ARRAYS = tuple(each.name for each in fields(State))
+OF_COMPONENTS = {"pi", "component_class"}
 NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
 
 
@@ -102,7 +103,7 @@ class Checkpoint:
             nonlocal last
             # whether learning ends with this pass is not known yet, but not with the one before
             if last is not None and last.state is not None:
-                records.append(last)
+                records.append(last if keep_states else replace(last, state=None))
                 self.current = Unfinished(stage, Result(last.state, records, Stop.MAX_ITER))
                 if monotonic() - self.last_written >= WRITE_EVERY:
                     self.try_to_write()
@@ -110,7 +111,7 @@ class Checkpoint:
             return callback(record) if callback is not None else None
 
         try:
-            result = recipe.learn(rows, Rt, state, written, earlier, keep_states=True)
+            result = recipe.learn(rows, Rt, state, written, earlier, keep_states=keep_states)
         except FactorizationError:  # whoever learns may know what else to do
             self.finished[stage] = Result(state, [], Stop.NUMERICAL)
             self.try_to_write()
@@ -119,9 +120,6 @@ class Checkpoint:
             self.finished[stage] = result
             self.current = None
         self.try_to_write()
-        if not keep_states:
-            plain = [replace(record, state=None) for record in result.records]
-            result = replace(result, records=plain)
         return result
 
     def write(self) -> None:
@@ -134,6 +132,8 @@ class Checkpoint:
             arrays |= {f"{i}/{name}": getattr(result.state, name) for name in ARRAYS}
             numbers = [[getattr(record, name) for name in NUMBERS] for record in result.records]
             arrays[f"{i}/records"] = np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS))
+            states = packed_states(result.records)
+            arrays |= {f"{i}/states/{name}": array for name, array in states.items()}
         about = {
             "format": FORMAT,
             "fingerprint": self.fingerprint,
@@ -226,7 +226,37 @@ def read_result(file: Any, i: int, stop: str) -> Result:
     """Result number i of a file."""
     state = State(**{name: file[f"{i}/{name}"] for name in ARRAYS})
     records = [as_record(row) for row in file[f"{i}/records"]]
+    if f"{i}/states/sizes" in file:
+        packed = {name: file[f"{i}/states/{name}"] for name in ("sizes", *ARRAYS)}
+        states = unpacked_states(packed)
+        records = [replace(r, state=s) for r, s in zip(records, states, strict=True)]
     return Result(state, records, Stop(stop))
+
+
+def packed_states(records: list[Record]) -> dict[str, np.ndarray[Any, Any]]:
+    """The states of records one behind the other, and their sizes; nothing where none has one.
+
+    A record without a state, as that of a model without weights, has sizes of -1.
+    """
+    states = [record.state for record in records]
+    there = [state for state in states if state is not None]
+    if not there:
+        return {}
+    sizes = [(-1, -1) if s is None else (s.n_weights, s.n_components) for s in states]
+    arrays = {name: np.concatenate([getattr(s, name) for s in there]) for name in ARRAYS}
+    return {"sizes": np.array(sizes), **arrays}
+
+
+def unpacked_states(packed: dict[str, np.ndarray[Any, Any]]) -> list[State | None]:
+    """The states of `packed_states`."""
+    sizes = packed["sizes"]
+    ends = np.cumsum(np.maximum(sizes, 0), axis=0)
+    states: list[State | None] = []
+    for size, end in zip(sizes.tolist(), ends.tolist(), strict=True):
+        spans = [slice(stop - n, stop) for n, stop in zip(size, end, strict=True)]
+        parts = {name: packed[name][spans[name in OF_COMPONENTS]] for name in ARRAYS}
+        states.append(State(**parts) if size[0] >= 0 else None)
+    return states
 
 
 def as_record(row: FloatArray) -> Record:

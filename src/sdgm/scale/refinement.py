@@ -22,7 +22,7 @@ from sdgm.core.inference.recipe import Callback, Recipe
 from sdgm.core.inference.variations import limited, one_climb, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.fitted_model import FittedModel, Scaler
-from sdgm.core.model.state import State, Stop
+from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import Mixture, class_totals
 from sdgm.core.selection.admission import is_near_enough, is_no_noise, quality_of_absent
 from sdgm.core.solvers.newton import STEPS_TO_MODE
@@ -30,7 +30,7 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.core.solvers.sampled import RowsWithSample
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.problem import LARGEST_INPUT
-from sdgm.estimators.run import Run, print_line
+from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory import keeps_covariance
 
@@ -159,16 +159,29 @@ class AllRows:
         """Learn from a state with all rows."""
         used = np.unique(np.concatenate([[0], state.column]))
         rows, Rt, seen = self.seen_by(state)
-        result = run.learning(recipe)(rows, Rt, recipe.begun(seen), callback)
+
+        def in_all_columns(state: State) -> State:
+            return replace(state, column=used[state.column])
+
+        def told(record: Record) -> bool | None:
+            assert callback is not None and record.state is not None
+            return callback(replace(record, state=in_all_columns(record.state)))
+
+        tell = None if callback is None else told
+        result = run.learning(recipe)(rows, Rt, recipe.begun(seen), tell)
         if result.stop is Stop.INTERRUPTED and not recipe.learns_alpha:
             raise KeyboardInterrupt  # in between; the model of the sample can be used
-        end = replace(result.state, column=used[result.state.column])
-        return replace(result, state=end)
+        return replace(result, state=in_all_columns(result.state))
 
     def in_units_of_norms(self, state: State) -> State:
         """A state in the user's units, in those of these rows."""
         scale = self.norm[state.column]
         return replace(state, w=state.w * scale, alpha=state.alpha / scale**2)
+
+    def in_user_units(self, state: State) -> State:
+        """The reverse of `in_units_of_norms`."""
+        scale = self.norm[state.column]
+        return replace(state, w=state.w / scale, alpha=state.alpha * scale**2)
 
     def covariance(self, state: State) -> FloatArray | None:
         """Posterior covariance of the weights."""
@@ -329,18 +342,22 @@ def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refine
             break
         state = larger
     passes = limited_passes(recipe, len(table), state, is_last=stage.is_last)
-    result = rows.learn(state, passes, run.at("passes"), print_line if run.verbose else None)
+
+    def attributes(record: Record) -> dict[str, Any]:
+        assert record.state is not None
+        return {"model_": model.with_weights(rows.in_user_units(record.state))}
+
+    result = rows.learn(state, passes, run.at("passes"), run.observer(attributes))
     if result.stop is Stop.MAX_ITER and stage.is_last:
         last = climbed("last climb", result.state, otherwise=result.state)
         result = replace(result, state=last)
     end = result.state
     has_covariance = end.n_weights > 0 and keeps_covariance(end.n_weights)
     covariance = rows.covariance(end) if has_covariance else None
-    scale = rows.norm[end.column]
     if covariance is not None:
+        scale = rows.norm[end.column]
         covariance = covariance / scale / scale[:, None]
-    in_user_units = replace(end, w=end.w / scale, alpha=end.alpha * scale**2)
-    return Refinement(in_user_units, result, covariance)
+    return Refinement(rows.in_user_units(end), result, covariance)
 
 
 def limited_passes(recipe: Recipe, n_rows: int, state: State, *, is_last: bool) -> Recipe:

@@ -28,6 +28,7 @@ from sdgm.estimators.parameters import (
     class_factors,
     whole_number,
 )
+from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
@@ -70,7 +71,7 @@ class PartlyLabelledRows:
 
 
 class SemiSupervisedSDGMClassifier(
-    ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
+    VersionedPickleMixin, ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
 ):
     """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from sdgm._lazy import attribute
-from sdgm.tables.inputs import Category, Input, Number, feature_names
 
 _HOMES = {
+    "Category": "inputs",
+    "Input": "inputs",
+    "Number": "inputs",
+    "feature_names": "inputs",
     "TableModel": "model",
     "TableError": "errors",
     "fit_table": "fitting",
@@ -19,11 +22,11 @@ _HOMES = {
     "open_rows": "large",
 }
 
-__all__ = ["Category", "Input", "Number", "feature_names", *_HOMES]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    """The names that need more than numpy, from their own modules."""
+    """A name from its own module, imported when it is first wanted."""
     return attribute(__name__, _HOMES, name)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import IntArray
-from sdgm.tables.errors import SettingError, TableError, did_you_mean, listed, polars, quoted
+from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import UNKNOWN
+from sdgm.tables.settings import check_test_size
 from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, nameless
 from sdgm.text import counted
 
@@ -127,10 +128,7 @@ def split_rows(
 
     A class of one row is trained on.
     """
-    if not 0.0 <= test_size < 1.0:
-        raise SettingError(
-            "test_size", f"must be at least 0 and below 1, got {test_size}; 0.25 is usual."
-        )
+    check_test_size(test_size)
     rng = np.random.default_rng(random_state)
     held_out = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):

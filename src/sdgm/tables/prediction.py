@@ -13,8 +13,9 @@ from sdgm.tables.inputs import Number
 from sdgm.tables.labels import check_named
 from sdgm.tables.matching import check_columns, encoded, typed
 from sdgm.tables.model import TableModel
+from sdgm.tables.paths import refuse_input
 from sdgm.tables.reading import open_table
-from sdgm.tables.writing import frame_writer, output_suffix, refuse_input
+from sdgm.tables.writing import frame_writer, output_suffix
 
 # called with the rows predicted, and the bytes of the file that were read, where known
 Progress = Callable[[int, int | None], None]

@@ -21,6 +21,13 @@ class Form(StrEnum):
         raise SettingError("form", f"must be one of {known}, got {value!r}.")
 
 
+class Missing(StrEnum):
+    """What to do with missing values."""
+
+    IMPUTE = "impute"
+    ERROR = "error"
+
+
 def checked_components(components: int | str) -> int | str:
     """A number of components, or "auto"."""
     if components == "auto":
@@ -33,5 +40,13 @@ def checked_components(components: int | str) -> int | str:
 
 def check_missing(missing: str) -> None:
     """Refuse values other than "impute" and "error"."""
-    if missing not in ("impute", "error"):
+    if missing not in {*Missing}:
         raise SettingError("missing", f"must be impute or error, got {missing!r}.")
+
+
+def check_test_size(test_size: float) -> None:
+    """Refuse shares of rows that cannot be held out."""
+    if not 0.0 <= test_size < 1.0:
+        raise SettingError(
+            "test_size", f"must be at least 0 and below 1, got {test_size}; 0.25 is usual."
+        )

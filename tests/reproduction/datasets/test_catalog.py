@@ -45,7 +45,9 @@ def test_every_set_that_needs_a_file_says_where_to_get_it(folder: Path) -> None:
     for entry in catalog():
         assert not entry.found
         assert bool(entry.files) == bool(entry.where_to_get) == bool(entry.put_in)
-        assert len(entry.files) == len(entry.sha256)
+        # the checksums of CIFAR are of its images, whatever the files
+        n_sums = 0 if entry.name.startswith("cifar") else len(entry.files)
+        assert len(entry.sha256) == n_sums
         assert entry.source and entry.licence and entry.title
 
 
@@ -91,11 +93,21 @@ def test_the_listed_shape_is_that_of_the_loaded_set(name: str) -> None:
     assert len(np.unique(data.y)) == entry.classes
 
 
+def is_intact(entry: Entry) -> bool:
+    """Whether the files of a set pass, or are not there."""
+    try:
+        verify(entry)
+    except DamagedDataError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("name", [entry.name for entry in catalog() if entry.files])
 def test_the_files_at_hand_are_the_expected_ones(name: str) -> None:
-    if not entry_of(name).found:
+    entry = entry_of(name)
+    if not entry.found:
         pytest.skip(f"{name} is not in SDGM_DATA")
-    verify(entry_of(name))
+    assert is_intact(entry)
 
 
 @pytest.mark.parametrize("name", ["ripley", "german", "mnist", "cifar100"])
@@ -124,12 +136,15 @@ def test_right_text_files_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "ripley").mkdir()
     for name, X, y in zip(ORIGINALS, (X_train, X_test), (y_train, y_test), strict=True):
         np.savetxt(tmp_path / name, np.column_stack([X, y]), header="xs ys yc", comments="")
-    verify(entry_of("ripley"))
+    assert is_intact(entry_of("ripley"))
+    (tmp_path / ORIGINALS[1]).write_text("xs ys yc\n1 2 1\n")
+    assert not is_intact(entry_of("ripley"))
 
 
 def test_missing_and_drawn_sets_pass(folder: Path) -> None:
-    for entry in catalog():
-        verify(entry)
+    entries = catalog()
+    assert not any(entry.found for entry in entries if entry.files)
+    assert all(map(is_intact, entries))
 
 
 def test_of_a_gzip_file_only_what_is_inside_counts(tmp_path: Path) -> None:

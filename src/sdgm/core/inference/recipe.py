@@ -98,17 +98,19 @@ class Recipe:
         rows, Rt, state, earlier
             As in `learn`.
         callback : callable, optional
-            Called with the record of every outer pass; a true answer ends learning.
+            Called with the record of every outer pass and the state after it; a true answer ends
+            learning.
         keep_states : bool
-            Whether the records carry the state after their pass.
+            Whether the records of the result carry the state after their pass.
         """
         records, last = list(earlier), state
 
         def observe(state: State, record: Record) -> bool | None:
             nonlocal last
             last = state
-            records.append(replace(record, state=state) if keep_states else record)
-            return callback(records[-1]) if callback is not None else None
+            told = replace(record, state=state)
+            records.append(told if keep_states else record)
+            return callback(told) if callback is not None else None
 
         try:
             if isinstance(self.method, FixedAlpha):

@@ -85,6 +85,7 @@ class Stop(StrEnum):
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted"
     NUMERICAL = "numerical trouble"
+    ELSEWHERE = "learned elsewhere"
 
     @classmethod
     def at_limit(cls, state: State) -> Stop:

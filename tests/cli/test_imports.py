@@ -1,0 +1,70 @@
+"""Claims about what a command imports before its work begins, in place of a stopwatch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+# what takes long to import: scikit-learn brings scipy, and pandas where it is installed
+HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "torch", "matplotlib", "onnx"}
+COMMANDS = ("fit", "predict", "evaluate", "inspect", "report", "export", "demo")
+RUN = """
+import sys
+sys.argv = ["sdgm", *sys.argv[1:]]
+from sdgm.cli import main
+try:
+    main()
+except SystemExit as end:
+    packages = {name.partition(".")[0] for name in sys.modules}
+    print(end.code or 0, *packages, sep=",", file=sys.stderr)
+"""
+
+
+def imported_by(*arguments: str, folder: Path, code: int) -> set[str]:
+    """Packages that a command has imported when it ends with an exit code."""
+    command = [sys.executable, "-c", RUN, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    found, *packages = done.stderr.splitlines()[-1].split(",")
+    assert int(found) == code, done.stderr
+    assert "rich" in packages
+    return set(packages)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), *((c, "-h") for c in COMMANDS)])
+def test_help_imports_nothing_that_takes_long(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    assert not HEAVY & imported_by(*arguments, folder=tmp_path, code=0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "absent.csv", "-t", "kind"),
+        ("fit", "there.csv", "-t", "kind", "-o", "there.sdgm"),
+        ("fit", "there.csv", "-t", "kind", "-o", "no/folder.sdgm"),
+        ("predict", "absent.sdgm", "there.csv"),
+        ("predict", "there.sdgm", "absent.csv"),
+        ("predict", "there.sdgm", "there.csv", "-o", "there.csv"),
+        ("evaluate", "absent.sdgm", "there.csv"),
+        ("evaluate", "there.sdgm", "absent.csv"),
+        ("inspect", "absent.sdgm"),
+        ("report", "absent.sdgm"),
+        ("report", "there.sdgm", "-o", "there.html"),
+        ("report", "there.sdgm", "--data", "absent.csv"),
+        ("export", "absent.sdgm", "--to", "c"),
+        ("export", "there.sdgm", "--to", "c"),
+        ("demo", "-o", "there.png"),
+    ],
+    ids=" ".join,
+)
+def test_what_paths_show_is_said_before_anything_long_is_imported(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    for name in ("there.csv", "there.sdgm", "there.html", "there.h", "there.png"):
+        (tmp_path / name).write_text("old")
+    assert not HEAVY & imported_by(*arguments, folder=tmp_path, code=1)

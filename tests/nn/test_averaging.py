@@ -1,0 +1,115 @@
+"""Probabilities averaged over the noise: against sums over draws and against integration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+from torch import Tensor
+
+from sdgm.nn import SDGM
+from sdgm.nn.averaging import averaged_log_prob
+from tests.nn.problems import TYPES, random_layer
+
+
+def noisy_layer(covariance_type: str = "full", n_components: int | list[int] = 2) -> SDGM:
+    """A layer whose scores have noise of about their own size."""
+    layer = random_layer(3, 3, n_components, covariance_type).eval()
+    with torch.no_grad():
+        layer.log_sigma2.fill_(0.0)
+        layer.threshold = 99.0
+    return layer
+
+
+def divergence(P: Tensor, Q: Tensor) -> float:
+    """Mean KL divergence of Q from P."""
+    return float(torch.nn.functional.kl_div(Q.log(), P, reduction="batchmean"))
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("n_components", [1, 2, [1, 3, 2]], ids=str)
+@torch.no_grad()
+def test_it_is_close_to_the_average_over_draws(
+    covariance_type: str, n_components: int | list[int]
+) -> None:
+    layer = noisy_layer(covariance_type, n_components)
+    x = 3.0 + torch.randn(60, 3, dtype=torch.float64)
+    plain, averaged = layer.log_prob(x).exp(), layer.averaged_log_prob(x).exp()
+    layer.train()
+    drawn = torch.stack([layer.log_prob(x).exp() for _ in range(2000)]).mean(dim=0)
+    layer.eval()
+    torch.testing.assert_close(averaged.sum(dim=1), torch.ones(60, dtype=torch.float64))
+    assert divergence(drawn, averaged) < 0.2 * divergence(drawn, plain)
+    assert (averaged - drawn).abs().max() < 0.1
+
+
+@pytest.mark.parametrize("mean", [-4.0, -1.0, 0.0, 0.5, 3.0])
+@pytest.mark.parametrize("variance", [0.1, 1.0, 9.0])
+def test_two_classes_are_those_of_integration(mean: float, variance: float) -> None:
+    std = math.sqrt(2.0 * variance)  # of the difference of two scores
+
+    def integrand(s: float) -> float:
+        return float(expit(s) * norm.pdf(s, mean, std))
+
+    exact = quad(integrand, mean - 12.0 * std, mean + 12.0 * std, limit=200)[0]
+    scores = torch.tensor([mean, 0.0], dtype=torch.float64)
+    P = averaged_log_prob(scores, torch.full_like(scores, variance), torch.arange(2), 2).exp()
+    assert float(P[0]) == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, [1, 3, 2]], ids=str)
+@torch.no_grad()
+def test_without_noise_it_is_the_plain_probability(n_components: int | list[int]) -> None:
+    layer = noisy_layer(n_components=n_components)
+    layer.alive[-1] = n_components == 1  # components that are gone have no part
+    layer.log_sigma2.fill_(-80.0)
+    x = 3.0 + torch.randn(9, 3, dtype=torch.float64)
+    torch.testing.assert_close(layer.averaged_log_prob(x), layer.log_prob(x))
+    dense = random_layer(n_components=n_components, sparse=False).eval()
+    torch.testing.assert_close(dense.averaged_log_prob(x), dense.log_prob(x))
+
+
+def test_a_constant_added_to_all_scores_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    scores, variances = (torch.as_tensor(rng.gamma(2.0, size=(7, 5))) for _ in range(2))
+    classes = torch.tensor([0, 0, 1, 2, 2])
+    before = averaged_log_prob(scores, variances, classes, 3)
+    torch.testing.assert_close(averaged_log_prob(scores + 40.0, variances, classes, 3), before)
+
+
+def test_many_classes_are_averaged_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    scores, variances = (torch.as_tensor(rng.gamma(2.0, size=(7, 2, 4))) for _ in range(2))
+    whole = averaged_log_prob(scores, variances, torch.arange(4), 4)
+    monkeypatch.setattr("sdgm.nn.averaging.BLOCK", 40)
+    torch.testing.assert_close(averaged_log_prob(scores, variances, torch.arange(4), 4), whole)
+
+
+@torch.no_grad()
+def test_weights_that_evaluation_leaves_out_have_no_noise() -> None:
+    layer = noisy_layer()
+    x = 3.0 + torch.randn(9, 3, dtype=torch.float64)
+    layer.log_sigma2.fill_(300.0)  # all weights can go
+    torch.testing.assert_close(layer.averaged_log_prob(x), layer.log_prob(x))
+
+
+@torch.no_grad()
+def test_evaluation_averages_when_told_to_and_training_never() -> None:
+    layer = noisy_layer()
+    x: Tensor = 3.0 + torch.randn(9, 3, dtype=torch.float64)
+    plain = layer(x)
+    layer.averages_noise = True
+    torch.testing.assert_close(layer(x), layer.averaged_log_prob(x))
+    torch.testing.assert_close(layer.log_prob(x), layer.averaged_log_prob(x))
+    assert not torch.allclose(layer(x).softmax(dim=1), plain.softmax(dim=1))
+    layer.train()
+    torch.manual_seed(0)
+    noisy = layer(x)
+    layer.averages_noise = False
+    torch.manual_seed(0)
+    assert torch.equal(layer(x), noisy)
