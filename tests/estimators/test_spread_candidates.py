@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from sdgm import KernelSDGMClassifier
+from sdgm.core.model.kernels import RBFKernel
 from sdgm.estimators import kernel_form
 from sdgm.estimators.plan import plan_of
 from sdgm.estimators.preparation import prepared_again

@@ -18,7 +18,7 @@ from sdgm.core.inference.relevance import TwoPhase
 from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
-from sdgm.core.model.state import State
+from sdgm.core.model.state import Record, State
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import Linearised, pool_of, screened_state, unexplained
 from sdgm.estimators.budget import within_budget
@@ -88,9 +88,20 @@ def student_fit(
         used = pool[needed]
     columns = some_columns(Phi, scale, basis, used, problem)
     fit = fit_columns(problem, columns, state, plan, run, is_warm=not several)
+    fit = replace(fit, training=replace(fit.training, history=among_all(fit, used)))
     if plan.max_weights is None or fit.is_interrupted:
         return fit
     return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
+
+
+def among_all(fit: Fit, used: IntArray) -> list[Record]:
+    """The history of a fit to some columns, with states that count all candidates."""
+    return [
+        record
+        if record.state is None
+        else replace(record, state=replace(record.state, column=used[record.state.column]))
+        for record in fit.training.history
+    ]
 
 
 def student_problem(

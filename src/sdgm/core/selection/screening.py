@@ -173,7 +173,8 @@ def relevant(A: FloatArray, b: FloatArray, max_weights: int) -> Relevant:
         alpha[j] = best[j]
     active = np.flatnonzero(np.isfinite(alpha))
     precision = A[np.ix_(active, active)] + np.diag(alpha[active])
-    return Relevant(active, alpha[active], np.linalg.solve(precision, b[active]))
+    w: FloatArray = np.linalg.solve(precision, b[active]).astype(np.float64)
+    return Relevant(active, alpha[active], w)
 
 
 def factors(
