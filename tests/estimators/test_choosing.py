@@ -510,20 +510,22 @@ def test_an_interrupt_before_the_first_pass_of_a_later_candidate_keeps_those_bef
     monkeypatch: pytest.MonkeyPatch, form: Any
 ) -> None:
     X, y = PROBLEMS["moons"]
-    monkeypatch.setattr(choosing, "FAITHFUL", 0.0)  # so that all are tried
-    find, starts = EMGradient.__call__, []
+    # so that all are tried
+    monkeypatch.setattr(choosing, "FAITHFUL", 0.0)
+    monkeypatch.setattr(choosing, "FAITHFUL_SHARE", 0.0)
+    fit, calls = choosing.student_fit, []
 
-    def interrupting(self: EMGradient, rows: Any, *others: Any) -> Any:
-        starts.append(rows.has_initial_r)
-        if sum(starts) == 2:
+    def interrupting(*arguments: Any) -> Any:
+        calls.append(None)
+        if len(calls) == 2:
             raise KeyboardInterrupt
-        return find(self, rows, *others)
+        return fit(*arguments)
 
-    monkeypatch.setattr(EMGradient, "__call__", interrupting)
+    monkeypatch.setattr(choosing, "student_fit", interrupting)
     model = form(random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert sum(starts) == 2
+    assert len(calls) == 2
     assert [each.stop_reason for each in model.candidates_] == ["interrupted"]
     assert_proper(model, X)
 

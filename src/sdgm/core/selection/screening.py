@@ -96,7 +96,7 @@ def pool_of(Phi: FloatArray, rows: Linearised, n_columns: int | None = None) -> 
     b = Phi.T @ (weight * rows.f)
     some = np.arange(Phi.shape[1])
     if len(some) > MAX_COLUMNS:
-        alone = (b * b).sum(axis=1) / (Phi * Phi).T.dot(weight)[:, 0]
+        alone = (b * b).sum(axis=1) / np.maximum((Phi * Phi).T.dot(weight)[:, 0], SAME)
         alone[0] = np.inf
         some = np.sort(np.argsort(-alone, kind="stable")[:MAX_COLUMNS])
         Phi, b = Phi[:, some], b[some]
