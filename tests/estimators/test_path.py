@@ -27,13 +27,13 @@ from sdgm import (
     weights_path,
 )
 from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference.variations import with_few_weights
 from sdgm.core.selection import elimination as core_elimination
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.datasets import make_ripley
 from sdgm.estimators import budget
-from sdgm.estimators.choosing import FEW_WEIGHTS, candidate_fit
-from sdgm.estimators.plan import plan_of, recipe_of
+from sdgm.estimators.choosing import candidate_fit, learned_by, targets_for
+from sdgm.estimators.plan import recipe_of
+from sdgm.estimators.preparation import prepared_again
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
 from sdgm.estimators.weights_path import samples_of_fit
@@ -121,7 +121,10 @@ def test_a_model_of_the_path_survives_pickling_and_a_warm_start(name: str) -> No
     np.testing.assert_array_equal(again.predict_proba(X_test), small.predict_proba(X_test))
     with own_warnings_allowed():
         again.set_params(warm_start=True).fit(X, y)
-    assert again.n_initial_weights_ == small.n_active_weights_
+    if again.training_.learned_reference:  # what was chosen stays, and the teacher is asked again
+        assert again.chosen_ == small.chosen_
+    else:
+        assert again.n_initial_weights_ == small.n_active_weights_
 
 
 def test_scores_are_those_of_the_models() -> None:
@@ -162,12 +165,12 @@ def test_a_path_does_better_than_keeping_the_largest_weights() -> None:
 
 
 @pytest.mark.parametrize("name", ["automatic primal", "automatic dual"])
-def test_an_automatic_model_stays_with_the_reference(name: str) -> None:
+def test_an_automatic_model_stays_with_the_teacher(name: str) -> None:
     model = fitted(name)
     learned, labelled = samples_of_fit(model, X, y, None)
-    assert learned.s.sum() == pytest.approx(plan_of(model).form.replicates * len(y))
+    assert learned.s.sum() == pytest.approx(model.candidates_[0].replicates * len(y))
     assert labelled.s.sum() == len(y)
-    assert learned.y.shape == (len(y), 2) and learned.entropy > 0.0
+    assert learned.y.shape == (len(learned.X), 2) and learned.entropy > 0.0
     recipe = recipe_of(model)
     points = list(budget.points_below(model.model_, learned, recipe, min_weights=1000))
     divergence = budget.divergences(points, learned)[0]
@@ -181,12 +184,13 @@ def test_other_models_learn_the_labels(name: str) -> None:
     assert learned.entropy == 0.0 and learned.s.sum() == len(y)
 
 
-def test_after_a_warm_start_an_automatic_model_has_learned_labels() -> None:
+def test_after_a_warm_start_an_automatic_model_still_learns_from_the_teacher() -> None:
     model = SDGMClassifier(random_state=0, warm_start=True).fit(X, y)
     assert samples_of_fit(model, X, y, None)[0].entropy > 0.0
     with own_warnings_allowed():
         model.fit(X, y)
-    assert samples_of_fit(model, X, y, None)[0].entropy == 0.0
+    assert model.training_.learned_reference
+    assert samples_of_fit(model, X, y, None)[0].entropy > 0.0
 
 
 # --- budgets ---
@@ -425,11 +429,12 @@ def test_where_the_choice_is_too_large_the_closest_within_the_budget_is_taken(
     model = KernelSDGMClassifier(random_state=0, max_weights=max_weights).fit(data, target)
     taken = model.weights_path_["divergence"][-1]
     assert len(model.candidates_) > 1
-    learned, _ = samples_of_fit(model, data, target, None)
+    plan, problem = prepared_again(model, data, target)
+    targets, recipe = targets_for(problem, plan), recipe_of(model)
+    assert targets is not None
+    plan = replace(plan, max_weights=None)
     for candidate in model.candidates_:
-        alone = KernelSDGMClassifier(random_state=0, **candidate.parameters)
-        plan, recipe = plan_of(alone), recipe_of(alone)
-        with own_warnings_allowed():
-            plan = replace(plan, recipe=with_few_weights(recipe, FEW_WEIGHTS))
-            fit = candidate_fit(plan, learned, model.classes_, Run())
+        own = plan.with_settings(candidate.parameters)
+        fit = candidate_fit(own, targets, candidate.replicates, model.classes_, Run())
+        learned = learned_by(candidate, targets)
         assert taken <= budget.divergence_within(fit, max_weights, recipe, learned) + 1e-6

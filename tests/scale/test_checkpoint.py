@@ -384,11 +384,12 @@ def test_a_candidate_that_was_refused_is_refused_again(
 ) -> None:
     fit_candidate, stages = choosing.candidate_fit, []
 
-    def too_large_at_first(plan: Any, learned: Any, classes: Any, run: Any) -> Any:
+    def too_large_at_first(*arguments: Any) -> Any:
+        run = arguments[-1]
         stages.append(run.stage)
         if run.stage == "fit/candidate 0":
             raise MemoryError
-        return fit_candidate(plan, learned, classes, run)
+        return fit_candidate(*arguments)
 
     monkeypatch.setattr(choosing, "candidate_fit", too_large_at_first)
     expected = KernelSDGMClassifier(random_state=3).fit(X, y)

@@ -169,7 +169,7 @@ def test_settings_beyond_the_memory_are_not_chosen(monkeypatch: pytest.MonkeyPat
         assert "full" in {each.parameters["covariance_type"] for each in model.candidates_}
         pretend_memory(monkeypatch, 2.5e6)
         model = SDGMClassifier(random_state=0).fit(X, y)
-    assert {each.parameters["covariance_type"] for each in model.candidates_} == {"tied", "diag"}
+    assert {each.parameters["covariance_type"] for each in model.candidates_} == {"diag"}
     assert_proper(model, X)
 
 

@@ -16,13 +16,13 @@ from sdgm.bounds import pac_bayes
 from sdgm.bounds.gibbs import Answers, Loss, Posterior, mean_losses, weight_posterior
 from sdgm.core.model.features import Monomials, n_monomials
 from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.selection.reference import QUADRATIC_SCALES, RBF_SCALES
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.forms import AUTO_COMPONENTS
 from sdgm.estimators.parameters import choice, components_per_class, positive_integer
 from sdgm.estimators.plan import settings_of
-from sdgm.estimators.quadratic_form import SIMPLE_TO_FULL
+from sdgm.estimators.quadratic_form import FULL_TO_SIMPLE
+from sdgm.estimators.students import SCALES
 
 # factors on the covariance of the weights that are tried, in octaves: more of them above one, since
 # a wider posterior is less far from the prior
@@ -34,9 +34,9 @@ PILOT_DRAWS = 20_000
 DRAWS_SHARE = 0.02
 # how many values of a setting were there to choose from, the fixed one included
 CHOICES = {
-    "covariance_type": len(SIMPLE_TO_FULL) + 1,
+    "covariance_type": len(FULL_TO_SIMPLE) + 1,
     "kernel": 3,
-    "gamma": len(RBF_SCALES) + len(QUADRATIC_SCALES) + 1,
+    "gamma": 2 * len(SCALES) + 1,
 }
 
 

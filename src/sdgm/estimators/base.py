@@ -14,9 +14,9 @@ from sklearn.utils.validation import validate_data
 from sdgm._typing import FloatArray
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record
-from sdgm.estimators.choosing import fit_automatically, reference_for
+from sdgm.estimators.choosing import fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
-from sdgm.estimators.parameters import Predictive, components_per_class
+from sdgm.estimators.parameters import Predictive, components_per_class, is_given
 from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
@@ -73,6 +73,13 @@ class BaseSDGM(
     candidates_: list[Candidate] = attribute_of("training_.candidates")
 
     @property
+    def fidelity_(self) -> float:
+        """Mean divergence from the teacher, in nats, at rows that nothing was learned from."""
+        if not self.training_.learned_reference:
+            raise AttributeError("fidelity_ is there only after a fit that had a teacher.")
+        return self.training_.candidates[0].divergence
+
+    @property
     def weights_path_(self) -> dict[str, Any]:
         """The way to ``max_weights``, if there was a limit."""
         if self.training_.weights_path is None:
@@ -105,6 +112,7 @@ class BaseSDGM(
         with kept as checkpoint:
             run = Run(checkpoint, self.verbose, task)
             if has_many_rows(X, plan):
+                refuse_teacher(plan)
                 table, classes = many_rows.table_of(self, X, y, sample_weight)
                 learned = partial(many_rows.fit_many_rows, table, self.n_features_in_, classes)
             else:
@@ -115,9 +123,9 @@ class BaseSDGM(
                     name_inputs(self, X)
                 problem = prepared(rows, labels, sample_weight, plan)
                 learned = partial(fit_problem, problem)
-                reference = reference_for(problem, plan) if plan.settings.wants_choice else None
-                if reference is not None:
-                    learned = partial(fit_automatically, reference, problem)
+                targets = targets_for(problem, plan)
+                if targets is not None:
+                    learned = partial(fit_automatically, targets, problem)
             if task is not None:
                 task.begin()
             return self._keep(learned(plan, run), run)
@@ -173,6 +181,15 @@ class BaseSDGM(
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = form_of(self, settings_of(self)).is_precomputed
         return tags
+
+
+def refuse_teacher(plan: Plan) -> None:
+    """A sample decides what a model of many rows looks like, and labels of all rows the rest."""
+    if is_given(plan.teacher):
+        raise ValueError(
+            f"a teacher can be learned from up to {many_rows.LARGE_ROWS} rows; fit to a sample of "
+            "them, or set teacher='auto'."
+        )
 
 
 def has_many_rows(X: Any, plan: Plan) -> bool:

@@ -1,17 +1,17 @@
-"""Settings chosen from the training rows: a dense reference, and the smallest model true to it.
+"""Settings chosen from the training rows: a dense teacher, and the smallest model true to it.
 
-1. `core.selection.reference` fits dense models, tunes each by evidence, weighs them by leaving out
-   rows.
-2. Candidates learn the posterior of that reference in place of the labels, each row as if it had
-   been seen `Form.replicates` times with these frequencies of the classes. The more replicates,
-   the closer to the reference, and the more weights.
-3. Simple candidates come first. The first round with a model whose mean divergence from the
-   reference is below `FAITHFUL` decides, by the fewest stored numbers; with none, the smallest
-   divergence of all.
+1. `distillation` has a teacher say how probable the classes are, at the rows and in between.
+2. Candidates learn that in place of the labels (`students`), each row as if it had been seen
+   `Form.replicates` times with these frequencies of the classes.
+3. Each is judged by its mean divergence from the teacher, at rows in between that none has learned
+   from. The first round with a faithful model decides, by the fewest stored numbers. A model is
+   faithful if it loses next to nothing, or next to nothing in comparison with what the teacher
+   itself does not know.
+4. If none is, the closest learns again with more replicates: it comes closer, and keeps more
+   weights.
 
-A richer round that comes no closer ends the search where it was close already. Labels enter through
-the reference alone, and nothing is cross-validated: a sparse model can only lose what the reference
-knows, and the divergence says how much.
+Labels enter through the teacher alone, and no candidate is cross-validated: a sparse model can only
+lose what the teacher knows, and the divergence says how much.
 """
 
 from __future__ import annotations
@@ -23,82 +23,84 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sdgm._typing import FloatArray, IntArray
-from sdgm.core.inference.variations import with_few_weights
+from sdgm._typing import FloatArray
+from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Stop
-from sdgm.core.selection.reference import MAX_RANK, Reference, fit_reference
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.budget import divergence_within, honest_covariance, within_budget
-from sdgm.estimators.fitting import fit_problem
+from sdgm.estimators.distillation import Targets, targets_of
+from sdgm.estimators.parameters import is_given
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.prediction import predicted_log_proba
-from sdgm.estimators.preparation import prepared_sample
 from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import Run
+from sdgm.estimators.students import replicated, scale_finder, student_fit
 from sdgm.estimators.training import Candidate, Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
-from sdgm.scale.memory import reference_bytes, require_memory
-from sdgm.scale.threads import blas_threads
+from sdgm.scale.threads import one_blas_thread
 
-# mean divergence in nats that is as good as none: it adds as much to the log loss
+# mean divergence in nats that is as good as none, since it adds as much to the log loss; and the
+# same as a share of the teacher's own log loss, which counts where that is more
 FAITHFUL = 0.005
-# a richer round must bring the divergence to this share of what it was for the next to be tried,
-# once it is within so many times `FAITHFUL`
+FAITHFUL_SHARE = 0.05
+# how many times more replicates the closest learns with where none is faithful, and the divergence,
+# in units of what is faithful, from which on that is tried before richer settings
+MORE_REPLICATES = (4.0, 16.0)
+NEARLY = 2.0
+# part of the divergence that must be left at most, for the next to be tried
 WORTH_MORE = 0.9
-NEARLY = 3.0
-# frequency that a row's own label has at least, lest a rare class be lost
-OWN_FREQUENCY = 1e-6
 # above this many rows labels are learned as they are: there are enough of them
 MAX_ROWS = 10_000
-# weights per component with which the final phase begins where frequencies are learned: they keep
-# more weights than labels do
-FEW_WEIGHTS = 48
 
 
-def reference_for(problem: Problem, plan: Plan) -> Reference | None:
-    """The dense model to learn from; None if settings are not to be chosen, or it fails."""
-    if not is_automatic(problem, plan):
+def targets_for(problem: Problem, plan: Plan) -> Targets | None:
+    """What the teacher says; None if labels are to be learned."""
+    if not learns_from_teacher(problem, plan):
         return None
-    N, C = len(problem.y), len(problem.classes)
-    plan.form.require(N, problem.X.shape[1], plan.settings)
-    require_memory(
-        reference_bytes(N, N, C),
-        f"Choosing the settings from {N} rows of {C} classes",
-        ["settings of your own", "fewer rows"],
-    )
-    newton_size = float(C * min(N, MAX_RANK))
-    try:
-        with blas_threads(N * newton_size**2):
-            return fit_reference(problem.X, problem.y, problem.s)
-    except FactorizationError:
-        return None
+    plan.form.require(len(problem.y), problem.X.shape[1], plan.settings)
+    with one_blas_thread():
+        try:
+            return targets_of(plan.teacher, problem)
+        except np.linalg.LinAlgError:
+            if is_given(plan.teacher):
+                raise
+            return None
 
 
-def is_automatic(problem: Problem, plan: Plan) -> bool:
-    """Whether settings are to be chosen: all were left open, or one was said to be "auto"."""
+def learns_from_teacher(problem: Problem, plan: Plan) -> bool:
+    """Whether there is one: the user's, or ours where settings were left open or are "auto"."""
     is_possible = (
         plan.recipe.learns_alpha
         and plan.merges_rows
         and plan.standardize is not False
         and isinstance(plan.init, str)
     )
-    if plan.settings.asks_for_choice and not is_possible:
+    needs = "prior='ard', preset='fast', standardised inputs, a named init and a named kernel"
+    if is_given(plan.teacher) and not is_possible:
+        raise ValueError(f"a teacher needs {needs}; set teacher=None, or leave these as they are.")
+    if plan.settings.asks_for_choice and not (is_possible and plan.teacher is not None):
         raise ValueError(
-            "settings can be 'auto' only with prior='ard', preset='fast', standardised inputs, "
-            "a named init and a named kernel; give numbers, or leave these at their defaults."
+            f"settings can be 'auto' only with {needs}, and a teacher; give numbers, or leave "
+            "these at their defaults."
         )
-    if plan.is_sample or len(problem.y) > MAX_ROWS:
+    if plan.teacher is None or plan.is_sample or not is_possible:
         return False
+    if is_given(plan.teacher):
+        return True
     goes_on = plan.previous is not None and plan.form.finds(plan.previous[0], problem)
-    return plan.settings.wants_choice and is_possible and not goes_on
+    if goes_on and plan.previous is not None and not plan.previous[1].learned_reference:
+        return False
+    return plan.settings.wants_choice and len(problem.y) <= MAX_ROWS
 
 
-def fit_automatically(reference: Reference, problem: Problem, plan: Plan, run: Run) -> Fit:
+def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) -> Fit:
     """Choose the settings and the model, and keep to the budget of weights."""
+    if plan.previous is not None:  # a warm start keeps what was chosen
+        plan = replace(plan.with_settings(plan.previous[1].chosen), previous=None)
     labelled = problem.sample
     rows = labelled.X, problem.y, problem.s
     unlimited = replace(plan, max_weights=None)  # the choice comes first
-    choice = choose(unlimited, rows, problem.classes, reference, run, plan.max_weights)
+    choice = choose(unlimited, targets, problem.classes, run, plan.max_weights)
     fit, chosen = choice.fit, choice.tried[0].parameters
     model = replace(
         fit.model.at_rows(problem.first_user_row), covariance=honest_covariance(fit.model, *rows)
@@ -133,114 +135,149 @@ class Choice(NamedTuple):
     learned: Sample
 
 
+class Tried(NamedTuple):
+    """A candidate, and what it is the summary of."""
+
+    candidate: Candidate
+    fit: Fit
+
+
 def choose(
     plan: Plan,
-    rows: tuple[FloatArray, IntArray, FloatArray],
+    targets: Targets,
     classes: np.ndarray[Any, Any],
-    reference: Reference,
     run: Run,
     max_weights: int | None = None,
 ) -> Choice:
-    """The smallest model that is true to the reference.
+    """The smallest model that is true to the teacher.
 
     Parameters
     ----------
     plan : Plan
-    rows : arrays X, y, s of N rows
-        Inputs as the user gave them, class indices and weights.
+    targets : Targets
     classes : (C,) array
         Labels.
-    reference : Reference
     run : Run
     max_weights : int, optional
         What the model will be cut down to; where the choice is larger than that, the smallest
         divergence within decides.
     """
-    X, _, s = rows
-    seed = run.seeds(plan.seeds)[0]
-    base = replace(
-        plan,
-        recipe=with_few_weights(plan.recipe, FEW_WEIGHTS),
-        random_state=seed,
-        previous=None,
-    )
-    learned = soft_sample(*rows, reference.P_c, plan.form.replicates)
-    tried: list[tuple[Candidate, Fit]] = []
-    failures: list[Exception] = []
-    closest_before = np.inf
-    for round_ in plan.form.rounds(plan.settings, X.shape[1], reference):
-        for parameters in round_:
-            own, number = base.with_settings(parameters), len(tried) + len(failures)
-            try:
-                fit = candidate_fit(own, learned, classes, run.at(f"candidate {number}"))
-                tried.append((judged(fit, parameters, own, X, s, reference), fit))
-            except (FactorizationError, MemoryError) as error:
-                failures.append(error)  # simpler settings may do
-            except KeyboardInterrupt:  # before its first pass; there may be candidates before it
-                if not tried:
-                    raise
-                tried[-1] = interrupted(*tried[-1])
-            if tried and is_interrupted(tried[-1][0]):
-                break
-        if any(is_interrupted(each) or is_faithful(each) for each, _ in tried):
-            break
-        closest = min((each.divergence for each, _ in tried), default=np.inf)
-        if closest < NEARLY * FAITHFUL and closest > WORTH_MORE * closest_before:
-            break
-        closest_before = closest
+    tolerance = tolerance_of(targets)
+    if run.verbose:
+        print(f"[sdgm] teacher {targets.name}: log loss {targets.log_loss:.4f}", flush=True)
+    base = replace(plan, random_state=run.seeds(plan.seeds)[0], previous=None)
+    tried, failures = tried_candidates(base, targets, classes, run, tolerance)
     if not tried:
         raise failures[0]
-    tried.sort(key=lambda pair: preference(pair[0]))
-    if max_weights is not None and tried[0][0].n_weights > max_weights:
-        losses = [divergence_within(fit, max_weights, plan.recipe, learned) for _, fit in tried]
+    tried.sort(key=lambda each: preference(each.candidate, tolerance))
+    if max_weights is not None and tried[0].candidate.n_weights > max_weights:
+        losses = [
+            divergence_within(fit, max_weights, plan.recipe, learned_by(candidate, targets))
+            for candidate, fit in tried
+        ]
         tried = [tried[i] for i in np.argsort(losses, kind="stable").tolist()]
-    return Choice(tried[0][1], [candidate for candidate, _ in tried], learned)
+    best = tried[0]
+    if run.verbose:
+        print(f"[sdgm] chosen: {summary(best.candidate)}", flush=True)
+    candidates = [candidate for candidate, _ in tried]
+    return Choice(best.fit, candidates, learned_by(best.candidate, targets))
 
 
-def soft_sample(
-    X: FloatArray, y: IntArray, s: FloatArray, P_c: FloatArray, replicates: float
-) -> Sample:
-    """Rows with the reference's posterior in place of labels; a row's own class always stays."""
-    frequency = P_c.copy()
-    own = np.arange(len(y)), y
-    frequency[own] = np.maximum(frequency[own], OWN_FREQUENCY)
-    frequency /= frequency.sum(axis=1, keepdims=True)
-    return Sample(X, frequency, replicates * s)
+def tried_candidates(
+    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], run: Run, tolerance: float
+) -> tuple[list[Tried], list[Exception]]:
+    """Candidates as far as they are needed, and why others failed."""
+    tried: list[Tried] = []
+    failures: list[Exception] = []
+
+    def attempt(parameters: dict[str, Any], replicates: float) -> None:
+        own, number = plan.with_settings(parameters), len(tried) + len(failures)
+        try:
+            fit = candidate_fit(own, targets, replicates, classes, run.at(f"candidate {number}"))
+        except (FactorizationError, MemoryError) as error:
+            failures.append(error)  # simpler settings may do
+            return
+        except KeyboardInterrupt:  # before its first pass; there may be candidates before it
+            if not tried:
+                raise
+            last = tried[-1].candidate
+            stopped = replace(last, stop_reason=Stop.INTERRUPTED.value)
+            tried[-1] = tried[-1]._replace(candidate=stopped)
+            return
+        tried.append(Tried(judged(fit, parameters, replicates, targets.judged), fit))
+        if run.verbose:
+            print(f"[sdgm] candidate {number}: {summary(tried[-1].candidate)}", flush=True)
+
+    def is_over() -> bool:
+        return any(is_interrupted(each) or each.divergence <= tolerance for each, _ in tried)
+
+    def come_closer() -> None:
+        """More replicates for the closest so far, as long as they bring something."""
+        closest = min(tried, key=lambda each: each.candidate.divergence).candidate
+        if closest.replicates > replicates:
+            return
+        for factor in MORE_REPLICATES:
+            before = min(each.divergence for each, _ in tried)
+            attempt(closest.parameters, factor * replicates)
+            if is_over() or tried[-1].candidate.divergence > WORTH_MORE * before:
+                return
+
+    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes)
+    shape: tuple[int, int] = targets.learned.X.shape
+    for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
+        for parameters in round_:
+            attempt(parameters, replicates)
+            if tried and is_interrupted(tried[-1].candidate):
+                break
+        if not is_over() and any(each.divergence <= NEARLY * tolerance for each, _ in tried):
+            come_closer()
+        if is_over():
+            return tried, failures
+    if tried:
+        come_closer()
+    return tried, failures
 
 
-def candidate_fit(plan: Plan, learned: Sample, classes: np.ndarray[Any, Any], run: Run) -> Fit:
-    """A model that learned from the reference, perhaps up to an interrupt."""
+def candidate_fit(
+    plan: Plan, targets: Targets, replicates: float, classes: np.ndarray[Any, Any], run: Run
+) -> Fit:
+    """A model that learned from the teacher, perhaps up to an interrupt."""
     with warnings.catch_warnings():
         # of the chosen model alone the caller is told how it ended
         for category in (ConvergenceWarning, ComponentsReducedWarning, NumericalTroubleWarning):
             warnings.simplefilter("ignore", category)
-        return fit_problem(prepared_sample(learned, classes, plan), plan, run)
+        return student_fit(plan, targets, replicates, classes, run)
 
 
-def judged(
-    fit: Fit,
-    parameters: dict[str, Any],
-    plan: Plan,
-    X: FloatArray,
-    s: FloatArray,
-    reference: Reference,
-) -> Candidate:
-    """A fitted model, measured against the reference."""
-    P = reference.P_c
-    log_proba = predicted_log_proba(fit.model, X, plan.predictive)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(P > 0.0, np.log(P) - log_proba, 0.0)
-    divergence = float(s @ np.where(P > 0.0, P * ratio, 0.0).sum(axis=1) / s.sum())
+def learned_by(candidate: Candidate, targets: Targets) -> Sample:
+    """What a candidate was fitted to."""
+    return replicated(targets.learned, candidate.replicates)
+
+
+def judged(fit: Fit, parameters: dict[str, Any], replicates: float, rows: Sample) -> Candidate:
+    """A fitted model, measured against the teacher."""
     n_weights, stop = fit.model.n_weights, fit.training.stop_reason
     n_numbers = n_weights + fit.model.basis.n_stored_numbers
-    return Candidate(parameters, plan.form.replicates, n_weights, n_numbers, divergence, stop)
+    divergence = divergence_at(fit.model, rows)
+    return Candidate(parameters, replicates, n_weights, n_numbers, divergence, stop)
 
 
-def interrupted(candidate: Candidate, fit: Fit) -> tuple[Candidate, Fit]:
-    """A candidate, and its fit, as the last that there was time for."""
-    stop = Stop.INTERRUPTED.value
-    training = replace(fit.training, stop_reason=stop, converged=False)
-    return replace(candidate, stop_reason=stop), replace(fit, training=training)
+def divergence_at(model: FittedModel, rows: Sample) -> float:
+    """Mean divergence of a model from the probabilities of rows, in nats."""
+    P: FloatArray = rows.y
+    log_proba = predicted_log_proba(model, rows.X, "map")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(P > 0.0, np.log(P) - log_proba, 0.0)
+    return float(rows.s @ (P * ratio).sum(axis=1) / rows.s.sum())
+
+
+def summary(candidate: Candidate) -> str:
+    """A line on a candidate."""
+    settings = ", ".join(f"{name}={value!r}" for name, value in candidate.parameters.items())
+    return (
+        f"{settings}: {candidate.n_weights} weights, {candidate.n_numbers} numbers, "
+        f"divergence {candidate.divergence:.4f}"
+    )
 
 
 def is_interrupted(candidate: Candidate) -> bool:
@@ -248,13 +285,13 @@ def is_interrupted(candidate: Candidate) -> bool:
     return candidate.stop_reason == Stop.INTERRUPTED
 
 
-def is_faithful(candidate: Candidate) -> bool:
-    """Whether it says what the reference says."""
-    return candidate.divergence <= FAITHFUL
+def tolerance_of(targets: Targets) -> float:
+    """The divergence up to which a model says what the teacher says."""
+    return max(FAITHFUL, FAITHFUL_SHARE * targets.log_loss)
 
 
-def preference(candidate: Candidate) -> tuple[bool, float, float]:
-    """Smaller is better: true to the reference, small or close to it."""
-    faithful = is_faithful(candidate)
+def preference(candidate: Candidate, tolerance: float) -> tuple[bool, float, float]:
+    """Smaller is better: true to the teacher, small or close to it."""
+    faithful = candidate.divergence <= tolerance
     size = float(candidate.n_numbers) if faithful else candidate.divergence
     return not faithful, size, candidate.divergence

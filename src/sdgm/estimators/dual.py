@@ -16,8 +16,8 @@ class KernelSDGMClassifier(BaseSDGM):
     rows, plus a constant. Sparse Bayesian learning leaves a handful of them: the relevance vectors.
     With the quadratic kernel this is the paper's kernelised mixture of Gaussians.
 
-    Without arguments the settings are chosen from the training rows: a dense model is fitted and
-    tuned by its evidence, and the smallest sparse model that says the same is learned from it.
+    Without arguments the settings are chosen from the training rows: a dense model is fitted, the
+    teacher, and the smallest sparse model that says the same is learned from it.
 
     Parameters
     ----------
@@ -39,6 +39,11 @@ class KernelSDGMClassifier(BaseSDGM):
         Whether all components use the same relevance vectors: a vector has one precision for all of
         them and stays or leaves as a whole. More weights, and fewer vectors where several
         components need different ones.
+    teacher : "auto", None or classifier, default="auto"
+        What is learned from. None: the labels. "auto": where settings are chosen, the probabilities
+        of a `KernelEnsembleClassifier`, and the labels otherwise. Or those of any classifier of
+        scikit-learn's kind, fitted to the rows, and to folds of them for what it says of rows that
+        it has not seen; in a ``FrozenEstimator`` it is taken as it is.
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -125,8 +130,11 @@ class KernelSDGMClassifier(BaseSDGM):
     chosen_ : dict
         Settings that were chosen from the training rows; empty when none were.
     candidates_ : list of Candidate
-        Models that were tried, the chosen one first: settings, weights, divergence from the dense
-        model that they learn from.
+        Models that were tried, the chosen one first: settings, weights, divergence from the
+        teacher. They are points of a curve of size against loss.
+    fidelity_ : float
+        Only with a teacher: how much of it is lost, as the mean divergence from it, in nats. It is
+        measured at rows between training rows, from which nothing was learned.
     weights_path_ : dict
         Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
         ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
@@ -162,6 +170,7 @@ class KernelSDGMClassifier(BaseSDGM):
         gamma: float | str | None = None,
         coef0: float = 1.0,
         shared_vectors: bool = False,
+        teacher: Any = "auto",
         prior: str = "ard",
         alpha: float = 1.0,
         preset: str = "fast",
@@ -187,6 +196,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.gamma = gamma
         self.coef0 = coef0
         self.shared_vectors = shared_vectors
+        self.teacher = teacher
         self.prior = prior
         self.alpha = alpha
         self.preset = preset

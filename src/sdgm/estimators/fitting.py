@@ -40,7 +40,20 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     columns = columns_of(problem, plan)
     previous = None if plan.previous is None else previous_state(problem, plan, columns)
     state = start_state(problem, columns) if previous is None else in_columns(previous, columns)
-    is_warm, is_interrupted = previous is not None, False
+    fit = fit_columns(problem, columns, state, plan, run, is_warm=previous is not None)
+    if plan.max_weights is None or fit.is_interrupted:
+        return fit
+    return within_budget(fit, plan.max_weights, problem.recipe, problem.sample, problem.sample)
+
+
+def fit_columns(
+    problem: Problem, columns: Columns, state: State, plan: Plan, run: Run, *, is_warm: bool
+) -> Fit:
+    """Learn weights of these columns from a state, several times if there are several starts.
+
+    A warm state needs no responsibilities to start from.
+    """
+    is_interrupted = False
     starts = [
         partial(learned, problem, columns, state, plan, run.at(f"start {start}"), seed, is_warm)
         for start, seed in enumerate(run.seeds(plan.seeds))
@@ -65,14 +78,11 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     if run.verbose:
         print_end(best)
     covariance = learned_covariance(problem, columns, best.state)
-    fit = Fit(
+    return Fit(
         replace(fitted_model(problem, columns, best.state), covariance=covariance),
         training_of(results, best, columns, plan, state.n_weights),
         is_interrupted,
     )
-    if plan.max_weights is None or fit.is_interrupted:
-        return fit
-    return within_budget(fit, plan.max_weights, problem.recipe, problem.sample, problem.sample)
 
 
 def columns_of(problem: Problem, plan: Plan) -> Columns:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral
 from typing import Any, Protocol, Self
 
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.selection.reference import Reference
 from sdgm.estimators.parameters import OpenSettings
 from sdgm.estimators.problem import Columns, Problem
 
 # components per class that are tried when their number is left open
 AUTO_COMPONENTS = (1, 2, 3)
-# components times columns beyond which larger candidates are left out: with dozens of classes they
-# would take minutes each
-MAX_COORDINATES = 8_000
+# components of all classes beyond which several per class are not tried: with many classes they
+# would take far longer than all else
+MAX_COMPONENTS = 10
 
+# the scale of a named kernel
+FindScale = Callable[[str], float]
 # refuses so many candidate columns of such a rank, if learning with them does not fit
 RequireRank = Callable[[int, int], None]
 
@@ -74,15 +74,26 @@ class Form(Protocol):
         """The form with other values of the open settings."""
         ...
 
+    def basis_at(self, problem: Problem, n_rows: int, max_columns: int = ...) -> Basis:
+        """Candidate columns for a model that learns from a teacher.
+
+        Those of the first rows of the problem, and not many more than there is room for.
+        """
+        ...
+
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, reference: Reference
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """Settings to try, simple ones in the first rounds."""
+        """Settings to try with so many rows and inputs, simple ones in the first rounds."""
         ...
 
 
-def is_affordable(n_components: Any, n_columns: int, reference: Reference) -> bool:
-    """Whether a candidate with so many columns is small enough to be tried."""
-    n_rows, n_classes = reference.P_c.shape
-    per_class = int(n_components) if isinstance(n_components, Integral) else 1
-    return n_classes * per_class * min(n_rows, n_columns) <= MAX_COORDINATES
+def numbers_of_components(settings: OpenSettings, n_classes: int) -> list[Any]:
+    """What is tried as ``n_components``."""
+    if not settings.chooses("n_components"):
+        return [settings["n_components"]]
+    return [M for M in AUTO_COMPONENTS if M == 1 or n_classes * M <= MAX_COMPONENTS]

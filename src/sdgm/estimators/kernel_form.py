@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,22 +16,19 @@ from sdgm.core.model.design import kernel_design, matrix_design, pivoted_cholesk
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
 from sdgm.core.model.kernels import Kernel, KernelName, PolynomialKernel, make_kernel
-from sdgm.core.selection.reference import Reference
-from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
+from sdgm.estimators.forms import FindScale, RequireRank, numbers_of_components
 from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.checkpoint import words_for
 from sdgm.scale.memory import SMALL_NUMBERS, explicit_bytes, gram_bytes, require_memory
 
 PRECOMPUTED = "precomputed"
-# settings that are compared before the first of them can be chosen
-FIRST_ROUND = 3
-# components times columns up to which all rows can become relevance vectors when a reference is
-# learned: Newton's matrix of so many coordinates has 128 MB
-MAX_SPREAD = 4_000
-# rows that can at least: with more than forty components the quotient is smaller, in the end fewer
-# rows than components
-MIN_CANDIDATES = 100
+# rows that can become relevance vectors of a model that learns from a teacher
+MAX_CANDIDATES = 1_000
+# inputs up to which several components per class are tried
+MIXED_INPUTS = 7
+# kernels whose scale can be chosen
+WITH_SCALE = (KernelName.RBF.value, KernelName.POLY.value)
 # candidates beyond which only those that lie apart can, unless the kernel has few explicit
 # features: half as many rows as a sample has, so that small tables keep all of theirs
 MANY_CANDIDATES = 8_192
@@ -95,7 +91,7 @@ class KernelForm:
         candidates, user_rows = X[new], problem.first_user_row[new]
         N, D = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = spread_candidates(kernel, candidates, problem)
+            spread = spread_candidates(kernel, candidates)
             if spread is None:
                 if len(candidates) ** 2 > SMALL_NUMBERS:  # no design has more columns than rows
                     self._require_kernel(kernel, *candidates.shape)
@@ -196,41 +192,42 @@ class KernelForm:
         """The form with another kernel or scale."""
         return replace(self, kernel=settings["kernel"], gamma=settings["gamma"])
 
+    def basis_at(
+        self, problem: Problem, n_rows: int, max_columns: int = MAX_CANDIDATES
+    ) -> KernelBasis:
+        """Kernels at the first rows of a problem, spread evenly where they are many."""
+        gamma = self._gamma_at(problem)
+        kernel = make_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        rows = np.flatnonzero(first_of_equals(problem)[:n_rows])
+        if len(rows) > max_columns:
+            rows = rows[np.linspace(0, len(rows) - 1, max_columns).astype(np.intp)]
+        return KernelBasis(kernel, problem.X[rows], rows, problem.X_user[rows], gamma)
+
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, reference: Reference
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """Both kernels and two quadratic components, then more of them."""
-        numbers: tuple[Any, ...] = (settings["n_components"],)
-        if settings.chooses("n_components"):
-            numbers = AUTO_COMPONENTS
+        """Both kernels, then more quadratic components."""
         kernels: tuple[Any, ...] = (settings["kernel"],)
         if settings.chooses("kernel"):
             kernels = (KernelName.RBF.value, KernelName.POLY.value)
-        # more components of an rbf kernel add little to what one can say
-        n_columns = comb(n_inputs + int(self.degree), int(self.degree))
-        pairs = [(kernel, numbers[0]) for kernel in kernels]
-        pairs += [(kernels[-1], n_components) for n_components in numbers[1:]]
-        tried = [
-            {
-                "kernel": kernel,
-                "n_components": n_components,
-                "gamma": reference_gamma(kernel, settings, reference),
-            }
-            for i, (kernel, n_components) in enumerate(pairs)
-            if i < len(kernels) or is_affordable(n_components, n_columns, reference)
-        ]
-        # two quadratic components often say with fewer numbers what one rbf component can say
-        yield tried[:FIRST_ROUND]
-        for each in tried[FIRST_ROUND:]:
-            yield [each]
 
+        def candidate(kernel: Any, n_components: Any) -> dict[str, Any]:
+            gamma = settings.given["gamma"]
+            if settings.chooses("gamma"):
+                has_scale = isinstance(kernel, str) and kernel in WITH_SCALE
+                gamma = find_scale(kernel) if has_scale else "scale"
+            return {"kernel": kernel, "n_components": n_components, "gamma": gamma}
 
-def reference_gamma(kernel: Any, settings: OpenSettings, reference: Reference) -> Any:
-    """The scale of the best dense model with this kind of kernel, unless one is given."""
-    if not settings.chooses("gamma"):
-        return settings.given["gamma"]
-    best = reference.best("rbf" if kernel == KernelName.RBF else "quadratic")
-    return getattr(best.kernel, "gamma", "scale") if best is not None else "scale"
+        first, *more = numbers_of_components(settings, n_classes)
+        yield [candidate(kernel, first) for kernel in kernels]
+        # more components of an rbf kernel, or of many inputs, add little to what one can say
+        if shape[1] <= MIXED_INPUTS:
+            for n_components in more:
+                yield [candidate(kernels[-1], n_components)]
 
 
 def precomputed_columns(problem: Problem) -> Columns:
@@ -257,26 +254,18 @@ def first_of_equals(problem: Problem) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return new
 
 
-def spread_candidates(kernel: Kernel, candidates: FloatArray, problem: Problem) -> IntArray | None:
+def spread_candidates(kernel: Kernel, candidates: FloatArray) -> IntArray | None:
     """Which rows can be relevance vectors, where not all can; None for all.
 
     Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
-    them could: when a reference is learned, which is smooth, by many components; and when there
-    are many rows and a kernel without few explicit features.
+    them could, where there are many and the kernel has no few explicit features.
     """
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
-    has_labels = problem.y.ndim == 1
-    if has_labels and (rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES):
+    if rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES:
         return None
     diagonal = kernel.diagonal(candidates)
-    if has_labels:
-        if diagonal is None:  # nothing tells which lie apart
-            return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
-        spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
-        return np.sort(spread)
-    n_components = int(problem.n_components.sum())
-    if diagonal is None or n_components * rank <= MAX_SPREAD:
-        return None
-    n_kept = max(MAX_SPREAD // n_components, MIN_CANDIDATES)
-    return np.sort(pivoted_cholesky(kernel, candidates, diagonal, max_rank=n_kept)[1])
+    if diagonal is None:  # nothing tells which lie apart
+        return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
+    spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
+    return np.sort(spread)

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -194,6 +195,32 @@ def checked_responsibilities(
             "component of each sample's own class."
         )
     return r / total[:, None]
+
+
+# --- who is learned from ---
+
+
+def is_given(teacher: Any) -> bool:
+    """Whether the teacher is a classifier of the user's."""
+    return teacher is not None and not isinstance(teacher, str)
+
+
+def check_teacher(teacher: Any) -> None:
+    """Refuse what cannot be a teacher."""
+    if isinstance(teacher, str) and teacher == "auto":
+        return
+    if isinstance(teacher, str) or (teacher is not None and not hasattr(teacher, "fit")):
+        raise ValueError(f"teacher must be 'auto', None or a classifier, got {teacher!r:.60}.")
+    if is_given(teacher) and not is_classifier(teacher):
+        raise ValueError(
+            f"teacher must be a classifier, and {type(teacher).__name__} is none; a sparse model "
+            "learns the probabilities of classes."
+        )
+    if is_given(teacher) and not hasattr(teacher, "predict_proba"):
+        raise ValueError(
+            f"the teacher {type(teacher).__name__} has no predict_proba; take one that has, or "
+            "wrap it in scikit-learn's CalibratedClassifierCV."
+        )
 
 
 # --- settings that may be left open, to be chosen from the training rows ---

@@ -29,7 +29,9 @@ from sdgm.estimators.parameters import (
     Predictive,
     Prior,
     boolean,
+    check_teacher,
     choice,
+    is_given,
     positive_integer,
     positive_number,
     whole_number,
@@ -54,7 +56,7 @@ class Plan:
     parameters : dict
         Of the estimator; the others are not the user's to change.
     alpha, prior, preset, standardize, init, class_weight, random_state, n_init, max_weights :
-    n_jobs, predictive, record_states :
+    n_jobs, predictive, record_states, teacher :
         As given.
     previous : (FittedModel, Training) or None
         What a warm start goes on from.
@@ -78,6 +80,7 @@ class Plan:
     n_jobs: int | None
     predictive: str
     record_states: bool
+    teacher: Any = None
     previous: tuple[FittedModel, Training] | None = field(default=None, repr=False)
     is_sample: bool = False
 
@@ -164,8 +167,17 @@ def plan_of(
         n_jobs=estimator.n_jobs,
         predictive=estimator.predictive,
         record_states=estimator.record_states,
+        teacher=teacher_of(estimator),
         previous=previous,
     )
+
+
+def teacher_of(estimator: Any) -> Any:
+    """The teacher, checked; special cases of the model, and the paper's preset, learn labels."""
+    teacher = getattr(estimator, "teacher", None)
+    check_teacher(teacher)
+    is_paper = estimator.preset == Preset.PAPER and not is_given(teacher)
+    return None if is_paper else teacher
 
 
 def settings_of(estimator: Any, chosen: Mapping[str, Any] | None = None) -> OpenSettings:

@@ -46,11 +46,17 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
     """
     check_labels(y)
     s = checked_sample_weight(sample_weight, X)
+    factors: FloatArray | float = 1.0
     if plan.class_weight is not None:
-        s *= class_factors(plan.class_weight, y, s)
+        factors = class_factors(plan.class_weight, y, s)
+        s *= factors
     used = np.flatnonzero(s > 0)
     classes, codes = np.unique(y[used], return_inverse=True)
     check_classes(classes)
+    class_factor = None
+    if plan.class_weight is not None:
+        class_factor = np.ones(len(classes))
+        class_factor[codes] = np.broadcast_to(factors, len(y))[used]
     given = plan.settings.given["n_components"]
     n_components = components_per_class(plan.settings["n_components"], classes)
     if plan.form.is_precomputed:  # a table that is large itself
@@ -83,7 +89,17 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
             f"overflow; {remedy or 'use standardize=True'}."
         )
     return Problem(
-        classes, scaler.reaching(rows), X, first, rows, codes, s, n_components, plan.recipe, init
+        classes,
+        scaler.reaching(rows),
+        X,
+        first,
+        rows,
+        codes,
+        s,
+        n_components,
+        plan.recipe,
+        init,
+        class_factor,
     )
 
 
@@ -108,10 +124,12 @@ def prepared_again(
         return plan, prepared(X, y, sample_weight, plan)
 
 
-def prepared_sample(sample: Sample, classes: np.ndarray[Any, Any], plan: Plan) -> Problem:
-    """The problem of distinct rows with frequencies of the classes."""
+def prepared_sample(
+    sample: Sample, classes: np.ndarray[Any, Any], plan: Plan, n_rows: int
+) -> Problem:
+    """The problem of rows with frequencies of the classes, the first of which say how to scale."""
     n_components = components_per_class(plan.settings["n_components"], classes)
-    scaler = scaler_of(sample.X, sample.s, plan)
+    scaler = scaler_of(sample.X[:n_rows], sample.s[:n_rows], plan)
     X = scaler.standardized(sample.X)
     return Problem(
         classes,

@@ -17,8 +17,8 @@ class SDGMClassifier(BaseSDGM):
     weighted sum of the quadratic features of the input. Sparse Bayesian learning removes weights
     and whole components while it learns.
 
-    Without arguments the settings are chosen from the training rows: a dense model is fitted and
-    tuned by its evidence, and the simplest sparse model that says the same is learned from it.
+    Without arguments the settings are chosen from the training rows: a dense model is fitted, the
+    teacher, and the smallest sparse model that says the same is learned from it.
 
     Parameters
     ----------
@@ -28,6 +28,11 @@ class SDGMClassifier(BaseSDGM):
     covariance_type : {"full", "diag", "spherical", "tied", "auto"} or None, default=None
         Which quadratic features there are: all products; squares only; the squared norm only; none,
         which makes the model linear. "auto" chooses; None is "full" unless all is chosen. (*)
+    teacher : "auto", None or classifier, default="auto"
+        What is learned from. None: the labels. "auto": where settings are chosen, the probabilities
+        of a `KernelEnsembleClassifier`, and the labels otherwise. Or those of any classifier of
+        scikit-learn's kind, fitted to the rows, and to folds of them for what it says of rows that
+        it has not seen; in a ``FrozenEstimator`` it is taken as it is.
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -109,8 +114,11 @@ class SDGMClassifier(BaseSDGM):
     chosen_ : dict
         Settings that were chosen from the training rows; empty when none were.
     candidates_ : list of Candidate
-        Models that were tried, the chosen one first: settings, weights, divergence from the dense
-        model that they learn from.
+        Models that were tried, the chosen one first: settings, weights, divergence from the
+        teacher. They are points of a curve of size against loss.
+    fidelity_ : float
+        Only with a teacher: how much of it is lost, as the mean divergence from it, in nats. It is
+        measured at rows between training rows, from which nothing was learned.
     weights_path_ : dict
         Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
         ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
@@ -142,6 +150,7 @@ class SDGMClassifier(BaseSDGM):
         n_components: Any = None,
         *,
         covariance_type: str | None = None,
+        teacher: Any = "auto",
         prior: str = "ard",
         alpha: float = 1.0,
         preset: str = "fast",
@@ -163,6 +172,7 @@ class SDGMClassifier(BaseSDGM):
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
+        self.teacher = teacher
         self.prior = prior
         self.alpha = alpha
         self.preset = preset

@@ -68,6 +68,8 @@ class Problem:
     recipe : Recipe
     init : Start or (N, K) array
         Responsibilities to start from, or how they are made.
+    class_factor : (C,) array or None
+        Factors by class that are in the weights; None for one.
     """
 
     classes: np.ndarray[Any, Any]
@@ -80,6 +82,7 @@ class Problem:
     n_components: IntArray
     recipe: Recipe
     init: Start | FloatArray
+    class_factor: FloatArray | None = None
 
     @property
     def sample(self) -> Sample:

@@ -12,14 +12,14 @@ from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import feature_design
 from sdgm.core.model.features import CovarianceType, Monomials, monomials, n_monomials
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.selection.reference import Reference
-from sdgm.estimators.forms import AUTO_COMPONENTS, RequireRank, is_affordable
+from sdgm.estimators.forms import FindScale, RequireRank, numbers_of_components
 from sdgm.estimators.parameters import OpenSettings, choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.memory import SMALL_NUMBERS, feature_bytes, require_memory
 
-# what is tried when the covariance type is left open
-SIMPLE_TO_FULL = ("tied", "diag", "full")
+# what is tried when the covariance type is left open: the first with at most so many features
+FULL_TO_SIMPLE = ("full", "diag", "tied")
+MAX_MONOMIALS = 4_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class QuadraticForm:
         """Refuse features that do not fit."""
         first = settings.chooses("covariance_type")
         self._require_features(
-            n_rows, n_inputs, SIMPLE_TO_FULL[0] if first else self.covariance_type
+            n_rows, n_inputs, FULL_TO_SIMPLE[-1] if first else self.covariance_type
         )
 
     def _require_features(self, N: int, D: int, covariance_type: str) -> None:
@@ -63,6 +63,17 @@ class QuadraticForm:
             return
         what = f"The {H} features of {D} inputs on {N} rows"
         require_memory(feature_bytes(N, D, H), what, self.remedies())
+
+    def _has_room(self, shape: tuple[int, int], covariance_type: str) -> bool:
+        """Whether a covariance type can be chosen."""
+        N, D = shape
+        if n_monomials(D, covariance_type) > MAX_MONOMIALS:
+            return False
+        try:
+            self._require_features(N, D, covariance_type)
+        except MemoryError:
+            return False
+        return True
 
     def remedies(self) -> list[str]:
         """Words for what would make the design smaller."""
@@ -89,19 +100,26 @@ class QuadraticForm:
         """The form with another covariance type."""
         return replace(self, covariance_type=settings["covariance_type"])
 
+    def basis_at(self, problem: Problem, n_rows: int, max_columns: int = 0) -> Monomials:
+        """Monomials do not depend on the rows."""
+        N, D = problem.X.shape
+        self._require_features(N, D, self.covariance_type)
+        return self.candidate_basis(D)
+
     def rounds(
-        self, settings: OpenSettings, n_inputs: int, reference: Reference
+        self,
+        settings: OpenSettings,
+        shape: tuple[int, int],
+        n_classes: int,
+        find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """Richer covariances with one component, then more components."""
-        types: tuple[str, ...] = (settings["covariance_type"],)
+        """The richest covariance that there is room for, then more components.
+
+        Weights that a simpler covariance does without are left out one by one.
+        """
+        covariance_type = settings["covariance_type"]
         if settings.chooses("covariance_type"):
-            types = SIMPLE_TO_FULL
-        numbers: tuple[Any, ...] = (settings["n_components"],)
-        if settings.chooses("n_components"):
-            numbers = AUTO_COMPONENTS
-        pairs = [(covariance_type, numbers[0]) for covariance_type in types]
-        pairs += [(types[-1], n_components) for n_components in numbers[1:]]
-        for i, (covariance_type, n_components) in enumerate(pairs):
-            n_columns = n_monomials(n_inputs, covariance_type)
-            if i == 0 or is_affordable(n_components, n_columns, reference):
-                yield [{"covariance_type": covariance_type, "n_components": n_components}]
+            fitting = (each for each in FULL_TO_SIMPLE if self._has_room(shape, each))
+            covariance_type = next(fitting, FULL_TO_SIMPLE[-1])
+        for n_components in numbers_of_components(settings, n_classes):
+            yield [{"covariance_type": covariance_type, "n_components": n_components}]

@@ -13,7 +13,7 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.selection.elimination import Point
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.budget import model_at, points_below
-from sdgm.estimators.choosing import reference_for, soft_sample
+from sdgm.estimators.choosing import learned_by, targets_for
 from sdgm.estimators.parameters import checked_sample_weight, positive_integer, whole_number
 from sdgm.estimators.plan import recipe_of
 from sdgm.estimators.preparation import prepared_again
@@ -189,11 +189,10 @@ def samples_of_fit(
             f"{estimator.classes_.tolist()}; pass the rows that it was fitted to."
         )
     labelled: Sample = problem.sample
-    reference = reference_for(problem, plan) if estimator.training_.learned_reference else None
-    if reference is None:
+    targets = targets_for(problem, plan) if estimator.training_.learned_reference else None
+    if targets is None:
         return labelled, labelled
-    replicates = estimator.candidates_[0].replicates
-    return soft_sample(labelled.X, problem.y, problem.s, reference.P_c, replicates), labelled
+    return learned_by(estimator.candidates_[0], targets), labelled
 
 
 def scores_of(models: list[Any], X: Any, y: Any, sample_weight: Any) -> PathScores:

@@ -13,6 +13,7 @@ from sdgm.core.model.fitted_model import FittedModel, Scaler
 from sdgm.core.model.state import Record, State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
+from sdgm.estimators.parameters import is_given
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.special_cases import DiscriminativeGMMClassifier, RVMClassifier
 from sdgm.estimators.training import Candidate, Training
@@ -60,7 +61,7 @@ def to_document(classifier: BaseSDGM) -> Classifier:
     path = training.weights_path
     return Classifier(
         kind=kind_of(classifier),
-        parameters=classifier.get_params(deep=False),
+        parameters=stored_parameters(classifier),
         feature_names=None if names is None else list(names),
         model=documents.FittedModel(
             classes=encoded_labels(model.classes),
@@ -78,6 +79,12 @@ def to_document(classifier: BaseSDGM) -> Classifier:
             }
         ),
     )
+
+
+def stored_parameters(classifier: BaseSDGM) -> dict[str, Any]:
+    """Parameters as a file has them: a teacher of the user's is not kept, only what it taught."""
+    parameters = classifier.get_params(deep=False)
+    return parameters | {"teacher": None} if is_given(parameters.get("teacher")) else parameters
 
 
 def unfitted(kind: type[Any], parameters: dict[str, Any]) -> Any:

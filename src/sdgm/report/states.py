@@ -15,8 +15,7 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.core.model.kernels import CallableKernel
 from sdgm.core.model.state import State
-from sdgm.estimators.kernel_form import first_of_equals, spread_candidates
-from sdgm.estimators.parameters import components_per_class
+from sdgm.estimators.kernel_form import MAX_CANDIDATES, first_of_equals
 from sdgm.estimators.plan import settings_of
 from sdgm.estimators.preparation import prepared_again
 
@@ -58,7 +57,7 @@ def kernel_candidates(
 ) -> KernelBasis | None:
     """All rows that could have become relevance vectors."""
     try:
-        plan, problem = prepared_again(classifier, X, y, chosen=classifier.chosen_)
+        _, problem = prepared_again(classifier, X, y, chosen=classifier.chosen_)
     except ValueError:  # other rows than those of the fit
         return None
     if not np.array_equal(problem.classes, classifier.classes_):
@@ -66,17 +65,9 @@ def kernel_candidates(
     rows = classifier.model_.scaler.standardized(X[problem.first_user_row])
     new = first_of_equals(replace(problem, X=rows))
     vectors, user_rows = rows[new], problem.first_user_row[new]
-    if classifier.training_.learned_reference:
-        n_classes = len(classifier.classes_)
-        asked = components_per_class(plan.settings["n_components"], classifier.classes_)
-        learned = replace(
-            problem,
-            y=np.ones((len(rows), n_classes)),
-            n_components=np.minimum(asked, len(rows)),
-        )
-        spread = spread_candidates(own.kernel, vectors, learned)
-        if spread is not None:
-            vectors, user_rows = vectors[spread], user_rows[spread]
+    if classifier.training_.learned_reference and len(vectors) > MAX_CANDIDATES:
+        some = np.linspace(0, len(vectors) - 1, MAX_CANDIDATES).astype(np.intp)
+        vectors, user_rows = vectors[some], user_rows[some]
     return KernelBasis(own.kernel, vectors, user_rows, X[user_rows], own.gamma)
 
 

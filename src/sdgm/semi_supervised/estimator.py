@@ -21,6 +21,7 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.budget import honest_covariance
 from sdgm.estimators.choosing import MAX_ROWS, choose, is_interrupted
+from sdgm.estimators.distillation import Targets
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
@@ -32,7 +33,7 @@ from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.estimators.primal import SDGMClassifier
-from sdgm.estimators.problem import LARGEST_INPUT
+from sdgm.estimators.problem import LARGEST_INPUT, Sample
 from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
 from sdgm.scale.memory import NUMBER, reference_bytes, require_memory
@@ -174,6 +175,7 @@ class SemiSupervisedSDGMClassifier(
                 "for a label."
             )
         self.n_labelled_ = int(used.sum())
+        given = s.copy()
         s[labelled] *= class_factors(estimator.class_weight, y[labelled], s[labelled])
         rows = self._rows(X, y, s, labelled, classes)
         reference = None
@@ -184,8 +186,7 @@ class SemiSupervisedSDGMClassifier(
         self.shares_: dict[str, float] = {} if reference is None else reference.shares
         self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
         if reference is None:
-            plain = clone(estimator).set_params(class_weight=None)
-            plain.fit(X[used], y[used], s[used])
+            plain = clone(estimator).fit(X[used], y[used], given[used])
             self._keep(estimator, plain.model_, plain.training_, np.flatnonzero(used))
         else:
             self._learn(estimator, plan, rows, reference)
@@ -256,7 +257,8 @@ class SemiSupervisedSDGMClassifier(
         labelled = rows.labelled
         y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
         run = Run(verbose=estimator.verbose)
-        fit, tried, _ = choose(plan, (rows.X, y, rows.s), rows.classes, reference, run)
+        targets = Targets.at_rows(Sample(rows.X, reference.P_c, rows.s))
+        fit, tried, _ = choose(plan, targets, rows.classes, run)
         known = rows.X[labelled], y[labelled], rows.s[labelled]
         model = replace(fit.model, covariance=honest_covariance(fit.model, *known))
         training = replace(fit.training, chosen=dict(tried[0].parameters), candidates=tried)

@@ -1,0 +1,252 @@
+"""What a sparse model learns in place of labels: the probabilities of a teacher.
+
+A teacher says most at the training rows, and is most sure of itself there: on nearly separable rows
+its probabilities are zeros and ones, and many models say the same. What is to be copied is what it
+says elsewhere. So half of what is learned are rows in between: copies of training rows, each input
+of which comes from the row itself or from one of its nearest neighbours. Inputs that are codes stay
+codes. A further set of such rows, which nobody learns from, says how much of the teacher is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import has_fit_parameter
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.ensemble.estimator import KernelEnsembleClassifier
+from sdgm.estimators.parameters import is_given
+from sdgm.estimators.problem import Problem, Sample
+from sdgm.estimators.run import warn_user
+
+# probability that a row's own class, and every other, has at least, lest a rare class be lost
+LEAST_PROBABILITY = 1e-6
+# rows in between to learn from: as many as training rows, but at least so many (at most three of
+# each) and at most so many; and rows to judge by
+MIN_BETWEEN, COPIES, MAX_BETWEEN = 1_000, 3, 2_000
+MAX_JUDGED = 500
+# share of the weight that rows in between have together
+SHARE_BETWEEN = 0.5
+# nearest neighbours that inputs are exchanged with
+NEIGHBOURS = 5
+# folds in which a teacher predicts rows that it has not seen
+FOLDS = 5
+# how far from one the probabilities of a row may sum
+SUM_TOLERANCE = 1e-3
+
+Proba = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Rows with the probabilities of a teacher.
+
+    Attributes
+    ----------
+    learned : Sample
+        To learn from: the rows of a problem first, then rows in between.
+    judged : Sample
+        Other rows, to judge by.
+    n_rows : int
+        Rows of the problem.
+    log_loss : float
+        Of the teacher, at rows that it has not seen.
+    name : str
+        Of the teacher.
+    """
+
+    learned: Sample
+    judged: Sample
+    n_rows: int
+    log_loss: float
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows of the problem and classes."""
+        return self.n_rows, self.learned.y.shape[1]
+
+    @classmethod
+    def at_rows(cls, sample: Sample, log_loss: float = 0.0, name: str = "dense model") -> Targets:
+        """Probabilities that are known at the rows alone."""
+        bounded = Sample(sample.X, at_least(sample.y), sample.s)
+        return cls(bounded, bounded, len(sample.s), log_loss, name)
+
+
+def targets_of(teacher: Any, problem: Problem) -> Targets:
+    """What a teacher says of the rows of a problem, and in between.
+
+    Parameters
+    ----------
+    teacher : "auto" or classifier
+        As the estimators take it.
+    problem : Problem
+        With labels.
+    """
+    rows = problem.sample
+    assert rows.y.ndim == 1
+    if is_given(teacher):
+        P, log_loss, proba = taught(teacher, rows, problem.classes)
+    else:
+        P, log_loss, proba = taught_by_ensemble(rows, problem.class_factor)
+    n_between = min(max(len(P), min(COPIES * len(P), MIN_BETWEEN)), MAX_BETWEEN)
+    n_judged = min(max(len(P), MIN_BETWEEN // COPIES), MAX_JUDGED)
+    X = rows_between(problem, n_between + n_judged)
+    P_between = at_least(proba(X))
+    total = rows.s.sum()
+    between = np.full(n_between, SHARE_BETWEEN * total / n_between)
+    learned = Sample(
+        np.concatenate([rows.X, X[:n_between]]),
+        np.concatenate([at_least(P), P_between[:n_between]]),
+        np.concatenate([(1.0 - SHARE_BETWEEN) * rows.s, between]),
+    )
+    judged = Sample(X[n_between:], P_between[n_between:], np.ones(n_judged))
+    name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
+    return Targets(learned, judged, len(P), log_loss, name)
+
+
+def taught_by_ensemble(
+    rows: Sample, class_factor: FloatArray | None
+) -> tuple[FloatArray, float, Proba]:
+    """The same of our own dense model.
+
+    A weight means repeated rows, of which one is left out at a time. Factors of classes do not, so
+    that they are taken out of the weights.
+    """
+    dense, s = KernelEnsembleClassifier(), rows.s
+    if class_factor is not None:
+        dense.set_params(class_weight=dict(enumerate(class_factor.tolist())))
+        s = s / class_factor[rows.y]
+    dense.fit(rows.X, rows.y, sample_weight=s)
+    return dense.train_proba_, dense.loo_log_loss_, dense.predict_proba
+
+
+def taught(
+    teacher: Any, rows: Sample, classes: np.ndarray[Any, Any]
+) -> tuple[FloatArray, float, Proba]:
+    """Probabilities at the rows, log loss at rows not seen, and probabilities anywhere."""
+    name, labels = type(teacher).__name__, classes[rows.y]
+    if is_frozen(teacher):
+        proba = checked_proba(teacher, classes)
+        P = proba(rows.X)
+        return P, log_loss_of(P, rows), proba
+    unseen = out_of_fold(teacher, rows, classes)
+    proba = checked_proba(fitted_clone(teacher, rows.X, labels, rows.s, name), classes)
+    # of what it has seen a teacher may be too sure, and of what it has not it says less
+    return 0.5 * (proba(rows.X) + unseen), log_loss_of(unseen, rows), proba
+
+
+def is_frozen(teacher: Any) -> bool:
+    """Whether it is scikit-learn's `FrozenEstimator`, which keeps what it has learned."""
+    return type(teacher).__name__ == "FrozenEstimator"
+
+
+def out_of_fold(teacher: Any, rows: Sample, classes: np.ndarray[Any, Any]) -> FloatArray:
+    """Probabilities of rows by clones that have not seen them: (N, C)."""
+    counts = np.bincount(rows.y, minlength=len(classes))
+    n_folds = min(FOLDS, int(counts.min()))
+    if n_folds < FOLDS:
+        fewest = classes.tolist()[int(counts.argmin())]
+        if n_folds < 2:
+            raise ValueError(
+                f"class {fewest!r} has a single row, and a teacher must predict rows that it has "
+                "not seen; leave the class out, or hand in a FrozenEstimator."
+            )
+        warn_user(
+            f"Class {fewest!r} has {n_folds} rows: the teacher is cross-fitted in {n_folds} "
+            f"instead of {FOLDS} folds.",
+            UserWarning,
+        )
+    P = np.empty((len(rows.y), len(classes)))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    for number, (train, test) in enumerate(folds.split(rows.X, rows.y)):
+        what = f"{type(teacher).__name__} in fold {number + 1} of {n_folds}"
+        labels = classes[rows.y[train]]
+        fitted = fitted_clone(teacher, rows.X[train], labels, rows.s[train], what)
+        P[test] = checked_proba(fitted, classes)(rows.X[test])
+    return P
+
+
+def fitted_clone(
+    teacher: Any, X: FloatArray, y: np.ndarray[Any, Any], s: FloatArray, what: str
+) -> Any:
+    """A clone that has learned from rows; its own error is the cause of ours."""
+    copy = clone(teacher)
+    weights = {"sample_weight": s} if has_fit_parameter(copy, "sample_weight") else {}
+    try:
+        return copy.fit(X, y, **weights)
+    except Exception as error:
+        raise ValueError(
+            f"the teacher could not be fitted ({what}): {error}; see the error above, or name "
+            "another teacher."
+        ) from error
+
+
+def checked_proba(teacher: Any, classes: np.ndarray[Any, Any]) -> Proba:
+    """The probabilities of a fitted teacher, in the order of the classes, looked at each time."""
+    known = list(getattr(teacher, "classes_", classes))
+    missing = [label for label in classes.tolist() if label not in known]
+    if missing:
+        raise ValueError(
+            f"the teacher does not know the class {missing[0]!r}, only {known}; fit it to rows of "
+            "all classes."
+        )
+    order = [known.index(label) for label in classes.tolist()]
+
+    def proba(X: FloatArray) -> FloatArray:
+        P = np.asarray(teacher.predict_proba(X), dtype=np.float64)
+        if P.shape != (len(X), len(known)):
+            raise ValueError(
+                f"the teacher's predict_proba has shape {P.shape} for {len(X)} rows and "
+                f"{len(known)} classes; one row per sample and one column per class are needed."
+            )
+        if not np.isfinite(P).all():
+            raise ValueError("the teacher's probabilities are not all finite; take another.")
+        if (P < 0.0).any() or np.abs(P.sum(axis=1) - 1.0).max() > SUM_TOLERANCE:
+            raise ValueError(
+                "the teacher's probabilities are negative or do not sum to one; calibrate it."
+            )
+        P = P[:, order]
+        total = P.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, P / np.where(total > 0.0, total, 1.0), 1.0 / len(order))
+
+    return proba
+
+
+def at_least(P: FloatArray) -> FloatArray:
+    """Probabilities none of which is zero."""
+    P = np.maximum(P, LEAST_PROBABILITY)
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def log_loss_of(P: FloatArray, rows: Sample) -> float:
+    """Mean log loss of the labels."""
+    own = np.maximum(P[np.arange(len(P)), rows.y], LEAST_PROBABILITY)
+    return -float(rows.s @ np.log(own) / rows.s.sum())
+
+
+def rows_between(problem: Problem, n: int) -> FloatArray:
+    """Rows each input of which comes from a row or from one of its nearest neighbours: (n, D)."""
+    rng = np.random.RandomState(0)
+    N = len(problem.X)
+    base = np.concatenate([rng.permutation(N) for _ in range(-(-n // N))])[:n]
+    other = partners(problem.X, base, rng)
+    X = problem.sample.X
+    return np.where(rng.uniform(size=(n, X.shape[1])) < 0.5, X[base], X[other])
+
+
+def partners(X: FloatArray, base: IntArray, rng: np.random.RandomState) -> IntArray:
+    """For each of these rows, one of its nearest neighbours: (n,)."""
+    n_near = min(NEIGHBOURS, len(X) - 1)
+    which, inverse = np.unique(base, return_inverse=True)
+    near = NearestNeighbors(n_neighbors=n_near + 1).fit(X)
+    found = near.kneighbors(X[which], return_distance=False)[inverse]  # itself among them
+    choice = rng.randint(n_near, size=len(base))
+    is_own = found[np.arange(len(base)), choice] == base
+    return found[np.arange(len(base)), np.where(is_own, n_near, choice)]

@@ -1,0 +1,169 @@
+"""A sparse model that learns from a teacher: columns screened first, then learned jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.initialization import initial_state
+from sdgm.core.inference.learning import Method, class_shares
+from sdgm.core.inference.mode import EMGradient
+from sdgm.core.inference.recipe import Recipe
+from sdgm.core.inference.relevance import TwoPhase
+from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
+from sdgm.core.model.basis import Basis
+from sdgm.core.model.design import Design
+from sdgm.core.model.state import Record, State
+from sdgm.core.objective.derivatives import class_weights
+from sdgm.core.selection.screening import Linearised, pool_of, screened_state, unexplained
+from sdgm.estimators.budget import within_budget
+from sdgm.estimators.distillation import Targets
+from sdgm.estimators.fitting import fit_columns, fit_problem
+from sdgm.estimators.parameters import components_per_class
+from sdgm.estimators.plan import Plan
+from sdgm.estimators.preparation import prepared_sample
+from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem, Sample
+from sdgm.estimators.run import Run
+from sdgm.estimators.training import Fit
+
+# columns that each of several components of a class starts with
+MIXED_COLUMNS = 40
+# weights per component, at least, and in all, with which the final phase begins. With 48 per
+# component instead of 12, ten and eleven classes take twice the time, for a tenth fewer weights
+FEW_PER_COMPONENT, FEW_WEIGHTS = 12, 96
+# Newton steps of the final phase: components that part take ever so many, and the next pass goes on
+STEPS_TO_MODE = 10
+# scales of kernels that are compared, in units of the inverse squared size of the inputs, by so
+# many columns at so many rows
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
+SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
+# of these the smoothest kernel that leaves at most so many times what the best leaves unexplained
+ENOUGH = 1.1
+
+
+def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
+    """How a student learns: soft rows keep more weights than labels do."""
+    if not recipe.learns_alpha:
+        return recipe
+    few = FEW_PER_COMPONENT if several else max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
+    recipe = for_sample(with_few_weights(recipe, few))
+    find_mode = recipe.method.find_mode
+    if isinstance(find_mode, EMGradient):
+        recipe = with_finder(recipe, replace(find_mode, steps_to_mode=STEPS_TO_MODE))
+    return recipe
+
+
+def student_fit(
+    plan: Plan, targets: Targets, replicates: float, classes: np.ndarray[Any, Any], run: Run
+) -> Fit:
+    """A model that learned from targets, each row as if seen ``replicates`` times.
+
+    The more replicates, the closer to the teacher, and the more weights.
+    """
+    problem = student_problem(plan, targets, replicates, classes)
+    if not problem.recipe.learns_alpha:
+        return fit_problem(problem, plan, run)
+    basis = plan.form.basis_at(problem, targets.n_rows)
+    Phi, scale = unit_columns(basis, problem)
+    rows = Linearised.around(problem.y, problem.s)
+    share = class_shares(class_weights(problem.y, problem.s), True)
+    method, several = problem.recipe.method, int(problem.n_components.max()) > 1
+    assert isinstance(method, Method)
+    state: State
+    if several or not isinstance(method.update_alpha, TwoPhase):
+        used = pool_of(Phi, rows, MIXED_COLUMNS if several else None)
+        alpha = problem.recipe.preparation.alpha
+        state = initial_state(len(used), problem.n_components, share, alpha=alpha)
+    else:
+        bounds = method.update_alpha.bounds
+        pool = pool_of(Phi, rows)
+        state = screened_state(Phi[:, pool], rows, share, (bounds.floor, bounds.cap))
+        needed = np.union1d([0], state.column)
+        state = replace(state, column=np.searchsorted(needed, state.column))
+        used = pool[needed]
+    columns = some_columns(Phi, scale, basis, used, problem)
+    fit = fit_columns(problem, columns, state, plan, run, is_warm=not several)
+    fit = replace(fit, training=replace(fit.training, history=among_all(fit, used)))
+    if plan.max_weights is None or fit.is_interrupted:
+        return fit
+    return within_budget(fit, plan.max_weights, plan.recipe, problem.sample, problem.sample)
+
+
+def among_all(fit: Fit, used: IntArray) -> list[Record]:
+    """The history of a fit to some columns, with states that count all candidates."""
+    return [
+        record
+        if record.state is None
+        else replace(record, state=replace(record.state, column=used[record.state.column]))
+        for record in fit.training.history
+    ]
+
+
+def student_problem(
+    plan: Plan, targets: Targets, replicates: float, classes: np.ndarray[Any, Any]
+) -> Problem:
+    """The problem of targets, for a plan whose settings are known."""
+    learned = replicated(targets.learned, replicates)
+    several = bool((components_per_class(plan.settings["n_components"], classes) > 1).any())
+    plan = replace(plan, recipe=student_recipe(plan.recipe, len(classes), several=several))
+    return prepared_sample(learned, classes, plan, targets.n_rows)
+
+
+def replicated(sample: Sample, times: float) -> Sample:
+    """The sample with every row that many times."""
+    return replace(sample, s=times * sample.s)
+
+
+def unit_columns(basis: Basis, problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """A constant and the columns of a basis, of unit mean square, and their norms."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Phi = basis.transform_with_constant(problem.X)
+    if not np.abs(Phi).max() < LARGEST_VALUE:
+        raise ValueError(
+            f"the columns are too large (largest input {np.abs(problem.X).max():.3g}); scale the "
+            "inputs, or lower the scale of the kernel."
+        )
+    scale = np.sqrt(problem.s @ Phi**2 / problem.s.sum())
+    scale[scale == 0.0] = 1.0
+    Phi /= scale
+    return Phi, scale
+
+
+def some_columns(
+    Phi: FloatArray, scale: FloatArray, basis: Basis, used: IntArray, problem: Problem
+) -> Columns:
+    """The candidate columns of a problem, these only, the constant first."""
+    design = Design(np.asfortranarray(Phi[:, used]), np.eye(len(used)), scale[used])
+    return Columns(design, basis.take(used[1:] - 1), problem.X)
+
+
+def scale_finder(
+    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any]
+) -> Callable[[str], float]:
+    """Finds the scale of a kernel with which few columns explain most of the teacher's logits."""
+
+    @cache
+    def find(kernel: str) -> float:
+        own = plan.with_settings({"kernel": kernel, "gamma": "scale"})
+        problem = student_problem(own, targets, 1.0, classes)
+        plain = own.form.basis_at(problem, targets.n_rows).gamma  # type: ignore[attr-defined]
+        rows = Linearised.around(problem.y, problem.s)
+        order = np.random.RandomState(0).permutation(len(problem.y))[:SCALE_ROWS]
+        train, test = order[::2], order[1::2]
+
+        def loss(factor: float) -> float:
+            form = plan.with_settings({"kernel": kernel, "gamma": factor * plain}).form
+            basis = form.basis_at(problem, targets.n_rows, len(train))
+            Phi, _ = unit_columns(basis, problem)
+            return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
+
+        losses = [loss(factor) for factor in SCALES]
+        good = [f for f, each in zip(SCALES, losses, strict=True) if each <= ENOUGH * min(losses)]
+        return float(plain * good[0])
+
+    return find
