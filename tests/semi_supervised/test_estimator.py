@@ -95,7 +95,7 @@ def test_moons_are_told_apart_better_with_unlabelled_rows() -> None:
     X, y = make_moons(200, noise=0.1, random_state=0)
     plain, semi = [], []
     for seed in range(3):
-        partly = hidden(y, 20, seed)
+        partly = hidden(y, 12, seed)
         labelled = partly != -1
         one = SDGMClassifier(random_state=0).fit(X[labelled], y[labelled])
         other = SemiSupervisedSDGMClassifier(random_state=0).fit(X, partly)
