@@ -12,6 +12,8 @@ from typing import Any
 from rich.text import Text
 
 INTERNAL = 70  # exit code of an internal error, EX_SOFTWARE of sysexits.h
+# packages whose commands run here: the command, and that of the paper's tables and figures
+OWN_PACKAGES = ("sdgm", "reproduction")
 
 
 class Invocation:
@@ -46,7 +48,7 @@ def is_users(error: BaseException) -> bool:
         return False
     package = last.tb_frame.f_globals.get("__name__", "").partition(".")[0]
     instruction = last.tb_frame.f_code.co_code[last.tb_lasti]
-    return package == "sdgm" and dis.opname[instruction] == "RAISE_VARARGS"
+    return package in OWN_PACKAGES and dis.opname[instruction] == "RAISE_VARARGS"
 
 
 def print_traceback(error: BaseException) -> None:
