@@ -115,12 +115,14 @@ def test_a_newer_file_of_which_all_is_known_loads(kind: str, changed: Any) -> No
 
 def test_a_newer_parameter_names_the_version_to_install(changed: Any) -> None:
     def change(document: dict[str, Any], _: Any) -> None:
-        document["classifier"]["parameters"]["teacher"] = None
+        document["classifier"]["parameters"]["kernel_of_tomorrow"] = None
 
     path = changed("diag", change, "0.2.0")
-    assert problem_with(path) == f"{NEWER}SDGMClassifier has no parameter 'teacher'{REMEDY}"
+    assert (
+        problem_with(path) == f"{NEWER}SDGMClassifier has no parameter 'kernel_of_tomorrow'{REMEDY}"
+    )
     path = changed("diag", change, "0.1.0")
-    assert problem_with(path) == "is invalid: SDGMClassifier has no parameter 'teacher'."
+    assert problem_with(path) == "is invalid: SDGMClassifier has no parameter 'kernel_of_tomorrow'."
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_a_newer_format_names_the_version_to_install(changed: Any) -> None:
 @pytest.mark.parametrize("version", ["0.2.0\n", "9" * 5000, "new", "", "0.2.0; rm -rf /"])
 def test_an_odd_version_does_not_get_into_the_advice(version: str, changed: Any) -> None:
     def change(document: dict[str, Any], _: Any) -> None:
-        document["classifier"]["parameters"]["teacher"] = None
+        document["classifier"]["parameters"]["kernel_of_tomorrow"] = None
 
     text = problem_with(changed("diag", change, version))
     assert len(text) < 200 and "rm -rf" not in text
