@@ -33,8 +33,10 @@ MIN_BETWEEN, COPIES, MAX_BETWEEN = 1_000, 3, 2_000
 MAX_JUDGED = 500
 # share of the weight that rows in between have together
 SHARE_BETWEEN = 0.5
-# nearest neighbours that inputs are exchanged with
+# nearest neighbours that inputs are exchanged with, and the digits of standardised inputs that say
+# which are nearest: beyond, rounding would decide between rows at the same distance
 NEIGHBOURS = 5
+DIGITS = 9
 # folds in which a teacher predicts rows that it has not seen
 FOLDS = 5
 # how far from one the probabilities of a row may sum
@@ -244,6 +246,7 @@ def rows_between(problem: Problem, n: int) -> FloatArray:
 def partners(X: FloatArray, base: IntArray, rng: np.random.RandomState) -> IntArray:
     """For each of these rows, one of its nearest neighbours: (n,)."""
     n_near = min(NEIGHBOURS, len(X) - 1)
+    X = X.round(DIGITS)
     which, inverse = np.unique(base, return_inverse=True)
     near = NearestNeighbors(n_neighbors=n_near + 1).fit(X)
     found = near.kneighbors(X[which], return_distance=False)[inverse]  # itself among them
