@@ -32,6 +32,7 @@ from sdgm.core.inference.mode import EMGradient
 from sdgm.core.model.features import monomials
 from sdgm.core.model.state import State
 from sdgm.core.solvers.precision import FactorizationError
+from sdgm.estimators import choosing
 from sdgm.estimators import run as run_module
 from tests.estimators.problems import (
     PLAIN,
@@ -681,10 +682,18 @@ def test_a_callback_sees_every_iteration_and_a_model_that_predicts(estimator: An
 both_forms = pytest.mark.parametrize("estimator", [SDGMClassifier, KernelSDGMClassifier])
 
 
+def try_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no candidate came close to the teacher."""
+    monkeypatch.setattr("sdgm.estimators.choosing.tolerance_of", lambda targets: 0.0)
+
+
 @pytest.mark.usefixtures("callbacks")
 @both_forms
-def test_callbacks_see_every_iteration_of_all_candidates_and_change_nothing(estimator: Any) -> None:
+def test_callbacks_see_every_iteration_of_all_candidates_and_change_nothing(
+    estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y = two_modes()
+    try_all_candidates(monkeypatch)
     recorder = Recorder()
     model = estimator(random_state=0).set_callbacks(recorder).fit(X, y)
     assert len(model.candidates_) > 1
@@ -853,7 +862,7 @@ def test_an_interrupt_ends_the_choice_of_settings_with_a_model_that_predicts(
     estimator: Any, at_line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = two_modes()
-    monkeypatch.setattr("sdgm.estimators.choosing.FAITHFUL", 0.0)  # so that all are tried
+    try_all_candidates(monkeypatch)
     lines = interrupt_printing(monkeypatch, at_line)
     model = estimator(random_state=0, verbose=2)
     with pytest.raises(KeyboardInterrupt):
@@ -936,20 +945,22 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
 def test_settings_that_meet_numerical_trouble_are_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    find = EMGradient.__call__
+    fit = choosing.candidate_fit
 
-    def find_quadratic(self: EMGradient, rows: Any, *args: Any) -> Any:
-        if rows.Z.shape[1] <= 3:
+    def fails_with_three(plan: Any, *args: Any) -> Any:
+        if plan.settings["n_components"] == 3:
             raise FactorizationError("made up")
-        return find(self, rows, *args)
+        return fit(plan, *args)
 
     X, y = two_modes()
+    try_all_candidates(monkeypatch)
     expected = SDGMClassifier(random_state=0).fit(X, y)
-    assert expected.candidates_[-1].parameters["covariance_type"] == "tied"
-    monkeypatch.setattr(EMGradient, "__call__", find_quadratic)
+    assert {each.parameters["n_components"] for each in expected.candidates_} == {1, 2, 3}
+    assert expected.chosen_["n_components"] == 2
+    monkeypatch.setattr(choosing, "candidate_fit", fails_with_three)
     model = SDGMClassifier(random_state=0).fit(X, y)
     assert (model.predict_proba(X) == expected.predict_proba(X)).all()
-    assert model.candidates_ == expected.candidates_[:-1]
+    assert {each.parameters["n_components"] for each in model.candidates_} == {1, 2}
 
 
 def test_when_all_settings_meet_numerical_trouble_the_first_is_told(

@@ -21,9 +21,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.ensemble.estimator import KernelEnsembleClassifier
+from sdgm.ensemble.model import prediction_bytes
 from sdgm.estimators.parameters import is_given
 from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import warn_user
+from sdgm.scale.memory import require_memory
 
 # probability that a row's own class, and every other, has at least, lest a rare class be lost
 LEAST_PROBABILITY = 1e-6
@@ -91,14 +93,16 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     problem : Problem
         With labels.
     """
-    rows = problem.sample
+    rows, N = problem.sample, len(problem.s)
     assert rows.y.ndim == 1
+    n_between = min(max(N, min(COPIES * N, MIN_BETWEEN)), MAX_BETWEEN)
+    n_judged = min(max(N, MIN_BETWEEN // COPIES), MAX_JUDGED)
     if is_given(teacher):
         P, log_loss, proba = taught(teacher, rows, problem.classes)
     else:
+        what = f"What a teacher of {N} rows says of {n_between + n_judged} others"
+        require_memory(prediction_bytes(N, n_between + n_judged), what, ["fewer rows"])
         P, log_loss, proba = taught_by_ensemble(rows, problem.class_factor)
-    n_between = min(max(len(P), min(COPIES * len(P), MIN_BETWEEN)), MAX_BETWEEN)
-    n_judged = min(max(len(P), MIN_BETWEEN // COPIES), MAX_JUDGED)
     X = rows_between(problem, n_between + n_judged)
     P_between = at_least(proba(X))
     total = rows.s.sum()
@@ -110,7 +114,7 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     )
     judged = Sample(X[n_between:], P_between[n_between:], np.ones(n_judged))
     name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
-    return Targets(learned, judged, len(P), log_loss, name)
+    return Targets(learned, judged, N, log_loss, name)
 
 
 def taught_by_ensemble(

@@ -20,7 +20,13 @@ from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
 from sdgm.core.model.state import Record, State
 from sdgm.core.objective.derivatives import class_weights
-from sdgm.core.selection.screening import Linearised, pool_of, screened_state, unexplained
+from sdgm.core.selection.screening import (
+    Linearised,
+    pool_of,
+    screened_state,
+    screening_bytes,
+    unexplained,
+)
 from sdgm.estimators.budget import within_budget
 from sdgm.estimators.distillation import Targets
 from sdgm.estimators.fitting import fit_columns, fit_problem
@@ -28,8 +34,10 @@ from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared_sample
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem, Sample
+from sdgm.estimators.requirements import smaller
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
+from sdgm.scale.memory import require_memory
 
 # columns that each of several components of a class starts with
 MIXED_COLUMNS = 40
@@ -69,6 +77,10 @@ def student_fit(
     if not problem.recipe.learns_alpha:
         return fit_problem(problem, plan, run)
     basis = plan.form.basis_at(problem, targets.n_rows)
+    N, H = len(problem.X), 1 + len(basis)
+    require_memory(
+        screening_bytes(N, H), f"A look at {H} columns of {N} rows", smaller(problem, plan)
+    )
     Phi, scale = unit_columns(basis, problem)
     rows = Linearised.around(problem.y, problem.s)
     share = class_shares(class_weights(problem.y, problem.s), True)

@@ -108,6 +108,11 @@ def pool_of(Phi: FloatArray, rows: Linearised, n_columns: int | None = None) -> 
     return np.sort(some[ranked(A, b, n_columns or MAX_POOL, least)])
 
 
+def screening_bytes(n_rows: int, n_columns: int) -> float:
+    """Memory of a pool: the columns, the same weighted, and the products of those looked at."""
+    return 8.0 * (2.0 * n_rows * n_columns + min(n_columns, MAX_COLUMNS) ** 2)
+
+
 def ranked(A: FloatArray, b: FloatArray, max_columns: int, least: float = LEAST_GAIN) -> IntArray:
     """Columns in the order in which they explain most, column 0 first.
 
