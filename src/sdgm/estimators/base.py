@@ -197,5 +197,5 @@ def has_many_rows(X: Any, plan: Plan) -> bool:
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X) if hasattr(X, "__len__") else 0,)
-    is_long = len(shape) > 0 and shape[0] > many_rows.LARGE_ROWS
+    is_long = len(shape) > 0 and shape[0] > many_rows.rows_at_once(plan)
     return is_long and many_rows.why_not_by_sums(plan) is None

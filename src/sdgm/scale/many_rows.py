@@ -1,6 +1,6 @@
 """The fit to more rows than one sample holds, or to rows on disk: an explicit list of stages.
 
-1. A sample tells what the model looks like.
+1. A sample tells what the model looks like; with a teacher it chooses the settings too.
 2. Beyond `2 * MIDDLE_ROWS` rows, a second and larger sample goes on from there, and later tells the
    curvature of all rows.
 3. All rows bring columns back and decide on the weights.
@@ -18,12 +18,14 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import RowSource, crew_of
+from sdgm.estimators.choosing import MAX_ROWS, can_be_taught, fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import (
     check_classes,
     check_labels,
     checked_sample_weight,
     class_factors,
+    is_given,
 )
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
@@ -48,6 +50,11 @@ from sdgm.scale.threads import in_threads
 LARGE_ROWS = 32_768
 # of so many rows of the second sample one leads to the mode in between: as many as a sample has
 PART = 4
+
+
+def rows_at_once(plan: Plan) -> int:
+    """Rows up to which all of them tell what the model looks like."""
+    return MAX_ROWS if can_be_taught(plan) and not is_given(plan.teacher) else LARGE_ROWS
 
 
 def why_not_by_sums(plan: Plan) -> str | None:
@@ -85,10 +92,19 @@ def fit_many_rows(
     with in_threads():
         class_rows = rows_by_class(table, len(classes))
         n_rows = sample_rows(len(table), n_inputs, len(classes), plan)
+        if can_be_taught(plan):
+            n_rows = min(len(table), MAX_ROWS)
         picked = drawn_sample(table, class_rows, n_rows, seed)
     sample_plan = replace(plan.for_sample(seed), class_weight=None)
     problem = prepared(picked.X, classes[picked.y], picked.s, sample_plan)
-    fit = fit_problem(problem, sample_plan, run.at("sample"))
+    targets = targets_for(problem, sample_plan)
+    if targets is None:
+        fit = fit_problem(problem, sample_plan, run.at("sample"))
+    else:
+        fit = fit_automatically(targets, problem, sample_plan, run.at("sample"))
+        plan = plan.with_settings(fit.training.chosen)
+        # labels of all rows go on from what was learned of the teacher
+        fit = replace(fit, training=replace(fit.training, learned_reference=False))
     fit = replace(fit, model=fit.model.at_rows(picked.number))
     if fit.is_interrupted:
         return fit
