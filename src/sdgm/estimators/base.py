@@ -26,6 +26,7 @@ from sdgm.estimators.training import Candidate, Fit, Training
 from sdgm.scale import many_rows
 from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint
 from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
+from sdgm.scale.table import LARGE_ROWS, table_of
 
 
 class BaseSDGM(
@@ -113,7 +114,7 @@ class BaseSDGM(
             run = Run(checkpoint, self.verbose, task)
             if has_many_rows(X, plan):
                 refuse_teacher(plan)
-                table, classes = many_rows.table_of(self, X, y, sample_weight)
+                table, classes = table_of(self, X, y, sample_weight)
                 learned = partial(many_rows.fit_many_rows, table, self.n_features_in_, classes)
             else:
                 is_read = isinstance(X, RowReader | str | PathLike)
@@ -187,7 +188,7 @@ def refuse_teacher(plan: Plan) -> None:
     """A sample decides what a model of many rows looks like, and labels of all rows the rest."""
     if is_given(plan.teacher):
         raise ValueError(
-            f"a teacher can be learned from up to {many_rows.LARGE_ROWS} rows; fit to a sample of "
+            f"a teacher can be learned from up to {LARGE_ROWS} rows; fit to a sample of "
             "them, or set teacher='auto'."
         )
 

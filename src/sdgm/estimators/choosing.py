@@ -45,6 +45,7 @@ from sdgm.estimators.run import Run
 from sdgm.estimators.students import replicated, scale_finder, student_fit
 from sdgm.estimators.training import Candidate, Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
+from sdgm.scale.table import LARGE_ROWS
 from sdgm.scale.threads import one_blas_thread
 
 # mean divergence in nats that is as good as none, since it adds as much to the log loss; and the
@@ -89,8 +90,8 @@ def learns_from_teacher(problem: Problem, plan: Plan) -> bool:
                 "no precomputed kernel; set teacher=None, or leave these as they are."
             )
         return True
-    if not can_be_taught(plan) or len(problem.y) > MAX_ROWS:
-        return False
+    if not can_be_taught(plan) or len(problem.y) > LARGE_ROWS:
+        return False  # so many are here only if they cannot be sampled
     goes_on = plan.previous is not None and plan.form.finds(plan.previous[0], problem)
     return not goes_on or (plan.previous is not None and plan.previous[1].learned_reference)
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
@@ -22,9 +21,6 @@ from sdgm.estimators.choosing import MAX_ROWS, can_be_taught, fit_automatically,
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import (
     check_classes,
-    check_labels,
-    checked_sample_weight,
-    class_factors,
     is_given,
 )
 from sdgm.estimators.plan import Plan
@@ -37,17 +33,12 @@ from sdgm.scale.sampling import (
     MIDDLE_ROWS,
     SAMPLE_ROWS,
     SAMPLE_WORK,
-    RowReader,
-    blocked_table,
     drawn_sample,
-    name_inputs,
     rows_by_class,
-    weights_of_labels,
 )
+from sdgm.scale.table import LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
-# rows up to which all of them tell what the model looks like: twice a sample, which would save less
-LARGE_ROWS = 32_768
 # of so many rows of the second sample one leads to the mode in between: as many as a sample has
 PART = 4
 
@@ -145,50 +136,3 @@ def sample_rows(n_rows: int, n_inputs: int, n_classes: int, plan: Plan) -> int:
     most = SAMPLE_ROWS // 2 if n_rows > 2 * MIDDLE_ROWS else SAMPLE_ROWS
     by_work = SAMPLE_WORK / (n_classes * max(len(candidates), 1) ** 2)
     return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, most), most))
-
-
-# --- the table ---
-
-
-def table_of(
-    estimator: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[BlockedRows, np.ndarray[Any, Any]]:
-    """A table in memory or on disk as blocks of rows, checked, and its labels."""
-    if is_on_disk(X):
-        check_table(X)
-        estimator.n_features_in_ = X.shape[1]
-        name_inputs(estimator, X)
-        if y is None:
-            raise ValueError("y is None; give one label per row.")
-        y = column_or_1d(y, warn=True)
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)} labels.")
-    else:
-        X, y = validate_data(estimator, X, y, dtype=np.float64)
-    check_labels(y)
-    s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no room
-    if sample_weight is not None or estimator.class_weight is not None:
-        s = checked_sample_weight(sample_weight, y)
-        labels, number = np.unique(y, return_inverse=True)
-        factors = class_factors(estimator.class_weight, labels, weights_of_labels(number, s))
-        s *= np.broadcast_to(factors, len(labels))[number]
-    classes = np.unique(y if sample_weight is None else y[s > 0.0])
-    # labels that no row of positive weight has count for nothing, as any class
-    codes = np.searchsorted(classes, y).astype(np.int32)
-    np.minimum(codes, len(classes) - 1, out=codes)
-    with in_threads() as n_threads:
-        return blocked_table(X, codes, s, n_threads=n_threads), classes
-
-
-def is_on_disk(X: Any) -> bool:
-    """Whether rows are read when they are wanted."""
-    return isinstance(X, np.memmap | RowReader)
-
-
-def check_table(X: Any) -> None:
-    """Refuse what is no table of numbers."""
-    if len(X.shape) != 2:
-        raise ValueError(f"X must have two dimensions, got shape {tuple(X.shape)}; reshape it.")
-    kind = getattr(X, "dtype", None)
-    if kind is not None and kind.kind not in "biuf":
-        raise ValueError(f"X holds {kind}, not numbers; encode it or leave it out.")
