@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sdgm._typing import IntArray
 from sdgm.tables.errors import TableError, listed, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
-from sdgm.tables.matching import check_finite
-from sdgm.tables.values import are_booleans, as_numbers, as_texts, kind_of, number_format
+from sdgm.tables.matching import check_finite, check_no_zone
+from sdgm.tables.values import (
+    DATE,
+    OTHER_DATE,
+    are_booleans,
+    as_days,
+    as_numbers,
+    as_texts,
+    is_categorical,
+    kind_of,
+    number_format,
+)
 from sdgm.text import counted
 
 # levels of a category that get a feature; rarer ones have none
@@ -19,7 +30,8 @@ MAX_LEVELS = 20
 DISTINCT_SHARE = 0.5
 # share of the values that decides the type of a column of texts
 MOST = 0.9
-DATE = r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?$"
+# names of columns that number or name rows
+ID_NAME = re.compile(r"(?i)(.*[ _.-])?(id|uuid|guid)|.*[a-z](Id|ID)|id[ _.-].*")
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,7 @@ class ColumnNote:
     """What became of a column."""
 
     name: str
-    kind: str  # "number", "category" or "left out"
+    kind: str  # "number", "date", "category" or "left out"
     reason: str = ""  # why it was left out, or what else there is to say
     missing: int = 0  # rows without a value
     levels: int | None = None  # distinct values of a category
@@ -78,11 +90,17 @@ def as_input(
     kind = kind_of(series)
     if kind == "numbers":
         return as_number(series, train, rows)
+    if kind == "dates":
+        return as_date(series, train)
     if kind != "texts":
         return left_out(series, f"holds {kind}; make numbers of them first")
     numbers, odd = as_numbers(series)
-    if not odd.any() and numbers.null_count() < len(numbers):
+    if not is_categorical(series) and not odd.any() and numbers.null_count() < len(numbers):
         return as_number(series, train, rows)
+    present = as_texts(series).drop_nulls()
+    if len(present) and present.str.contains(DATE).all():
+        return as_date(series, train)
+    check_no_zone(series)
     return as_category(series, train, n_odd=int(odd.sum()))
 
 
@@ -104,15 +122,41 @@ def as_number(
         return left_out(series, f"is always {values[0]:g}", missing)
     if not missing and len(values) > 2 and (values.diff().drop_nulls() == 1.0).all():
         return left_out(series, "numbers the rows")
-    fill = None
+    n_distinct = values.drop_nulls().n_unique()
+    if ID_NAME.fullmatch(series.name) and n_distinct > DISTINCT_SHARE * len(values):
+        reason = f"called an ID, {n_distinct:,} distinct values in {counted(len(values), 'row')}"
+        return left_out(series, reason, missing)
+    is_boolean = kind_of(series) == "texts" and are_booleans(as_texts(series).drop_nulls())
+    return number(series.name, values, train, "1 for true, 0 for false" if is_boolean else "")
+
+
+def number(name: str, values: Any, train: IntArray, remark: str) -> tuple[Input, ColumnNote]:
+    """A column of numbers, null where missing, that is an input."""
+    missing, fill = values.null_count(), None
     if missing:
         median = values[train].median()
         fill = float(values.median() if median is None else median)
-    reason = f"{fill:.4g} where missing; indicator" if missing else ""
-    if kind_of(series) == "texts" and are_booleans(as_texts(series).drop_nulls()):
-        reason = "; ".join(filter(None, ["1 for true, 0 for false", reason]))
-    note = ColumnNote(series.name, "number", reason, missing)
-    return Number(series.name, fill, indicator=bool(missing)), note
+        remark = "; ".join(filter(None, [remark, f"{fill:.4g} where missing; indicator"]))
+    note = ColumnNote(name, "number", remark, missing)
+    return Number(name, fill, indicator=bool(missing)), note
+
+
+def as_date(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
+    """A column of dates as days, unless it is constant or empty."""
+    check_no_zone(series)
+    days, odd = as_days(series)
+    if odd.any():
+        example = quoted(series.filter(odd)[0])
+        reason = (
+            f"dates but for {counted(int(odd.sum()), 'value')} such as {example}; correct these"
+        )
+        return left_out(series, reason)
+    if days.null_count() == len(days):
+        return left_out(series, "has no values", len(days))
+    if days.n_unique() == 1:
+        return left_out(series, f"is always {quoted(series[0])}")
+    column, note = number(series.name, days, train, "dates, as days since 1970-01-01")
+    return replace(column, is_date=True), replace(note, kind="date")
 
 
 def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None, ColumnNote]:
@@ -124,9 +168,13 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
         return left_out(series, "has no values", missing)
     if n_distinct == 1 and not missing:
         return left_out(series, f"is always {quoted(present[0])}")
+    if present.str.contains(OTHER_DATE).mean() > MOST:
+        reason = f"dates whose day and month cannot be told apart, such as {quoted(present[0])}"
+        return left_out(series, f"{reason}; write them as 2007-11-30", missing)
     if present.str.contains(DATE).mean() > MOST:
-        return left_out(series, "holds dates; make numbers of them first", missing)
-    if n_distinct > max(2, DISTINCT_SHARE * len(present)):
+        example = quoted(present.filter(~present.str.contains(DATE))[0])
+        return left_out(series, f"dates but for values such as {example}; correct these", missing)
+    if not is_categorical(series) and n_distinct > max(2, DISTINCT_SHARE * len(present)):
         if n_odd < (1.0 - MOST) * len(present):
             _, odd = as_numbers(series)
             example = quoted(series.filter(odd)[0])
