@@ -30,8 +30,10 @@ MAX_LEVELS = 20
 DISTINCT_SHARE = 0.5
 # share of the values that decides the type of a column of texts
 MOST = 0.9
-# names of columns that number or name rows
-ID_NAME = re.compile(r"(?i)(.*[ _.-])?(id|uuid|guid)|.*[a-z](Id|ID)|id[ _.-].*")
+# names of columns that name rows; those without a name are R's and pandas' names of rows
+ID_NAME = re.compile(
+    r"(?i:(.*[ _.-])?(id|uuid|guid)|id[ _.-].*)|.*[a-z]I[dD]|(column|Unnamed:) \d+"
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ def as_number(
         return left_out(series, "numbers the rows")
     n_distinct = values.drop_nulls().n_unique()
     if ID_NAME.fullmatch(series.name) and n_distinct > DISTINCT_SHARE * len(values):
-        reason = f"called an ID, {n_distinct:,} distinct values in {counted(len(values), 'row')}"
+        many = f"{n_distinct:,} distinct values in {counted(len(values), 'row')}"
+        reason = f"a row ID by its name, {many}"
         return left_out(series, reason, missing)
     is_boolean = kind_of(series) == "texts" and are_booleans(as_texts(series).drop_nulls())
     return number(series.name, values, train, "1 for true, 0 for false" if is_boolean else "")

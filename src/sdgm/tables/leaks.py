@@ -11,6 +11,7 @@ import numpy as np
 
 from sdgm._typing import IntArray
 from sdgm.tables.columns import ColumnNote
+from sdgm.tables.values import nameless
 
 TELLS_ALL = "alone tells the class of every row"
 # probability that a column of random values does so, up to which it is pointed out
@@ -54,6 +55,7 @@ def tells_all(series: Any, codes: IntArray) -> bool:
     counts = np.bincount(codes)
     if log_chance(counts) > log(CHANCE / 2.0):
         return False  # so few rows that many columns would
+    series = nameless(series)
     if series.dtype.is_numeric():
         values = series.fill_null(np.inf).to_numpy()  # missing values are an interval too
         order = np.lexsort((codes, values))
