@@ -50,7 +50,9 @@ def column_record(column: Input) -> NumberColumn | CategoryColumn:
 def from_document(table: Table, record: dict[str, Any], classifier: BaseSDGM) -> TableModel:
     """The model of a table around a classifier."""
     settings = record.get("settings")
-    known = TableModel().get_params() if isinstance(settings, dict) else {}
+    if not isinstance(settings, dict):
+        settings = {}
+    known = TableModel().get_params()
     model = TableModel.of(
         inputs=tuple(map(column_of, table.inputs)),
         target=table.target,

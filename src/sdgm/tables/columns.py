@@ -133,7 +133,7 @@ def as_number(
     return number(series.name, values, train, "1 for true, 0 for false" if is_boolean else "")
 
 
-def number(name: str, values: Any, train: IntArray, remark: str) -> tuple[Input, ColumnNote]:
+def number(name: str, values: Any, train: IntArray, remark: str) -> tuple[Number, ColumnNote]:
     """A column of numbers, null where missing, that is an input."""
     missing, fill = values.null_count(), None
     if missing:
@@ -159,7 +159,8 @@ def as_date(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     if days.n_unique() == 1:
         return left_out(series, f"is always {quoted(series[0])}")
     column, note = number(series.name, days, train, "dates, as days since 1970-01-01")
-    return replace(column, is_date=True), replace(note, kind="date")
+    column = Number(column.name, column.fill, column.indicator, is_date=True)
+    return column, replace(note, kind="date")
 
 
 def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None, ColumnNote]:

@@ -18,7 +18,7 @@ from sdgm.tables.labels import MISSING, label_codes, named_column
 from sdgm.tables.matching import encoded, typed
 from sdgm.tables.model import TableModel
 from sdgm.tables.reading import whole_table
-from sdgm.tables.training_rows import weights_of
+from sdgm.tables.training_rows import taken_rows, weights_of
 
 # rows of each kind that are kept with the numbers
 KEPT_ROWS = 10
@@ -102,9 +102,9 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
         raise TableError(f"{table.name} has no row with a label in column {quoted(model.target)}.")
     n_unlabelled, s = len(frame) - len(rows), None
     weights = (model.record.get("source") or {}).get("weights")
-    if weights in frame.columns:
-        counts, s = weights_of(frame, weights, rows)
-        rows = rows if counts is None else np.repeat(rows, counts)
+    if weights is not None and weights in frame.columns:
+        taken, s = taken_rows(weights_of(frame, weights, rows), len(rows))
+        rows = rows[taken]
     inputs = typed(model.inputs, frame)[rows]
     P = model.proba_of(encoded(model.inputs, inputs))
     result = evaluation(P, codes[rows], model.classes_, partial(inputs.row, named=True), rows, s)

@@ -14,13 +14,13 @@ from sdgm.tables.errors import SettingError, TableError, quoted
 from sdgm.tables.inputs import Input
 from sdgm.tables.labels import check_named, labels_and_rows, named_column
 from sdgm.tables.leaks import pointed_out
-from sdgm.tables.matching import encoded, typed
+from sdgm.tables.matching import KINDS, encoded, typed
 from sdgm.tables.reading import polars_frame, whole_table
 from sdgm.tables.values import as_numbers, kind_of
 from sdgm.text import counted
 
 TARGET = "class"  # name of labels that have none
-# rows that frequencies may stand for: an index of each is held
+# rows that frequencies are repeated to: an index of each is held, and larger ones are weights
 MAX_ROWS = 1 << 26
 
 
@@ -110,13 +110,8 @@ def rows_of_table(
     if not len(frame):
         raise TableError(f"{table.name} has a header but no rows.")
     labels, rows = labels_and_rows(series)
-    counts, sample_weight = (None, None) if weights is None else weights_of(frame, weights, rows)
-    taken = np.arange(len(rows))
-    if counts is not None:
-        taken = np.repeat(taken, counts)
-    elif sample_weight is not None:
-        taken = np.flatnonzero(sample_weight > 0.0)
-        sample_weight = sample_weight[taken]
+    given = None if weights is None else weights_of(frame, weights, rows)
+    taken, sample_weight = taken_rows(given, len(rows))
     return TrainingRows(
         name=table.name,
         frame=frame[rows],
@@ -157,13 +152,24 @@ def check_as_many(n_labels: int, n_rows: int) -> None:
         raise TableError(f"There are {n_labels:,} labels for {n_rows:,} rows; pass one each.")
 
 
-def weights_of(frame: Any, name: str, rows: IntArray) -> tuple[IntArray | None, FloatArray | None]:
-    """Frequencies of rows, if all weights are whole, or sample weights: (n_rows,)."""
+def taken_rows(weights: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray | None]:
+    """Rows as often as they count, if all weights are whole, or those of weight and the weights."""
+    if weights is None:
+        return np.arange(n_rows), None
+    if (weights % 1.0 == 0.0).all() and weights.sum() <= MAX_ROWS:
+        return np.repeat(np.arange(n_rows), weights.astype(np.intp)), None
+    taken = np.flatnonzero(weights)
+    return taken, weights[taken]
+
+
+def weights_of(frame: Any, name: str, rows: IntArray) -> FloatArray:
+    """The weights of some rows of a table: (n_rows,)."""
     series = frame.get_column(name)
-    kind = kind_of(series)
-    values, odd = as_numbers(series) if kind in ("numbers", "texts") else (None, None)
-    if values is None or odd.any():
-        example = kind if values is None else quoted(series.filter(odd)[0])
+    example = kind_of(series)
+    if example in KINDS:
+        values, odd = as_numbers(series)
+        example = quoted(series.filter(odd)[0]) if odd.any() else ""
+    if example:
         raise SettingError(
             "weights", f"must name a column of numbers; {quoted(name)} has {example}."
         )
@@ -179,15 +185,7 @@ def weights_of(frame: Any, name: str, rows: IntArray) -> tuple[IntArray | None, 
         )
     if not weights.any():
         raise SettingError("weights", f"must not all be zero, as in column {quoted(name)}.")
-    if (weights % 1.0 != 0.0).any():
-        return None, weights
-    if weights.sum() > MAX_ROWS:
-        raise SettingError(
-            "weights",
-            f"stand for {weights.sum():,.0f} rows, more than {MAX_ROWS:,}; divide column "
-            f"{quoted(name)} by a number.",
-        )
-    return weights.astype(np.intp), None
+    return weights
 
 
 def rows_of_arrays(
@@ -198,19 +196,17 @@ def rows_of_arrays(
     excluded: tuple[str, ...],
 ) -> TrainingRows:
     """Rows of a frame with labels beside it."""
-    frame, every = polars_frame(X), np.arange(len(y))
+    frame = polars_frame(X)
     check_as_many(len(y), len(frame))
     for name in excluded:
         check_named(frame.columns, name, "excluded")
-    if sample_weight is not None:
-        every = np.flatnonzero(sample_weight > 0.0)
-        sample_weight = sample_weight[every]
+    taken, sample_weight = taken_rows(sample_weight, len(y))
     return TrainingRows(
         name="the frame",
         frame=frame,
-        labels=y[every],
-        taken=every,
-        rows=every,
+        labels=y[taken],
+        taken=taken,
+        rows=taken,
         n_rows=len(y),
         target=target,
         excluded=excluded,
