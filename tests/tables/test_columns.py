@@ -129,7 +129,7 @@ def test_twenty_levels_get_a_feature_the_most_frequent_first() -> None:
     frame = pl.DataFrame({"a": values})
     (column,), (note,) = chosen_columns(frame, np.arange(len(values)), ())
     assert column.levels == ("v24", *(f"v{i:02d}" for i in range(19)))
-    assert "5 rarer levels" in note.reason and note.levels == 25
+    assert "5 rarer levels: none" in note.reason and note.levels == 25
 
 
 def test_medians_and_levels_come_from_the_training_rows_alone() -> None:
@@ -156,7 +156,5 @@ def test_what_cannot_be_used_gives_one_sentence() -> None:
         chosen(TEXTS, allow_missing=False)
     with pytest.raises(TableError, match="infinite value in row 2"):
         chosen({"a": [1.0, float("inf")] * 20})
-    with pytest.raises(TableError, match="infinite value in row 8"):
-        chosen({"a": [1.0, float("inf")] * 20}, rows=np.arange(N) + 6)
     with pytest.raises(TableError, match="Two features would be called 'a=x'"):
         chosen({"a": ["x", "y"] * 20, "a=x": [1.0, 2.0] * 20})

@@ -158,6 +158,14 @@ def test_rows_without_a_label_are_left_out_and_counted() -> None:
     assert "2 rows without a label left out." in model.record["warnings"]
 
 
+def test_values_missing_from_rows_without_a_label_are_allowed_for(tmp_path: Path) -> None:
+    frame = two_kinds(40)
+    values = [None, *frame["x"][1:]]
+    frame = frame.with_columns(x=pl.Series(values), y=pl.Series([None, *frame["y"][1:]]))
+    model = fit_table(frame, "y", form="primal", components=1)
+    assert predict_table(model, frame, tmp_path / "out.csv").rows == 40
+
+
 def test_a_bad_value_is_named_by_its_row_in_the_file() -> None:
     frame = two_kinds(40).with_columns(pl.Series("x", [1.0] * 30 + [float("inf")] + [2.0] * 9))
     labels = [None, "", *frame["y"][2:]]

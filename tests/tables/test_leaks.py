@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sdgm.tables import fit_table
-from sdgm.tables.leaks import log_chance, tells_all
+from sdgm.tables.leaks import log_chance_of_intervals, log_chance_of_values, tells_all
 
 rng = np.random.default_rng(0)
 N = 60
@@ -28,7 +28,10 @@ NOISE = rng.random(N)
         ([None if i < 2 else float(c) for i, c in enumerate(CODES)], False),
         ([f"kind {c}" for c in CODES], True),
         ([f"kind {c}{i % 2}" for i, c in enumerate(CODES)], True),
+        ([f"kind {c}{i // 3 % 15}" for i, c in enumerate(CODES)], True),  # a few names once
         ([f"kind {c % 2}" for c in CODES], False),
+        ([(2 * c) % 3 for c in CODES], True),
+        ([c + 3 * (i % 4) for i, c in enumerate(CODES)], True),  # codes, not intervals
         ([f"row {i}" for i in range(N)], False),  # names of rows tell nothing of others
         (NOISE, False),
     ],
@@ -41,7 +44,10 @@ def test_a_column_tells_all_if_its_values_belong_to_one_class_each(
 
 def test_few_rows_are_told_apart_by_chance() -> None:
     assert not tells_all(pl.Series([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1]))
-    assert np.exp(log_chance(np.array([2, 2]))) == pytest.approx(1 / 3)
+    assert np.exp(log_chance_of_intervals(np.array([2, 2]))) == pytest.approx(1 / 3)
+    assert np.exp(log_chance_of_values(np.array([1, 2, 3]), np.array([4, 4]))) == pytest.approx(
+        1 / 2 * 1 / 4
+    )
 
 
 def test_a_column_that_gives_the_target_away_is_pointed_out() -> None:

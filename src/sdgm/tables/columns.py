@@ -53,18 +53,17 @@ def chosen_columns(
     others: Sequence[str | None],
     *,
     allow_missing: bool = True,
-    rows: IntArray | None = None,
 ) -> tuple[tuple[Input, ...], list[ColumnNote]]:
     """The inputs of a table, and what became of each of its columns but target and id.
 
     Types, and whether values are missing, are decided from all rows of a polars frame; medians and
-    levels come from the training rows. ``rows`` are where the rows are in the file, from zero.
+    levels come from the training rows.
     """
     inputs: list[Input] = []
     notes: list[ColumnNote] = []
     for name in frame.columns:
         if name not in others:
-            column, note = as_input(frame.get_column(name), train, rows)
+            column, note = as_input(frame.get_column(name), train)
             notes.append(note)
             if column is not None:
                 inputs.append(column)
@@ -85,20 +84,18 @@ def chosen_columns(
     return tuple(inputs), notes
 
 
-def as_input(
-    series: Any, train: IntArray, rows: IntArray | None
-) -> tuple[Input | None, ColumnNote]:
+def as_input(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     """A column as an input, if it can be one."""
     kind = kind_of(series)
     if kind == "numbers":
-        return as_number(series, train, rows)
+        return as_number(series, train)
     if kind == "dates":
         return as_date(series, train)
     if kind != "texts":
         return left_out(series, f"holds {kind}; make numbers of them first")
     numbers, odd = as_numbers(series)
     if not is_categorical(series) and not odd.any() and numbers.null_count() < len(numbers):
-        return as_number(series, train, rows)
+        return as_number(series, train)
     present = as_texts(series).drop_nulls()
     if len(present) and present.str.contains(DATE).all():
         return as_date(series, train)
@@ -111,12 +108,10 @@ def left_out(series: Any, reason: str, missing: int = 0) -> tuple[None, ColumnNo
     return None, ColumnNote(series.name, "left out", reason, missing)
 
 
-def as_number(
-    series: Any, train: IntArray, rows: IntArray | None
-) -> tuple[Input | None, ColumnNote]:
+def as_number(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     """A numeric column, unless it is constant, empty or counts the rows."""
     values, _ = as_numbers(series)
-    check_finite(series.name, values, rows=rows)
+    check_finite(series.name, values)
     missing = values.null_count()
     if missing == len(values):
         return left_out(series, "has no values", missing)
@@ -192,7 +187,8 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
     levels = frequent_levels(texts[train])
     reason = ""
     if n_distinct > len(levels):
-        reason = f"{n_distinct - len(levels)} rarer levels count as none of these"
+        rare = counted(n_distinct - len(levels), "rarer level")
+        reason = f"{rare}: none of those with a feature"
     note = ColumnNote(series.name, "category", reason, missing, n_distinct)
     return Category(series.name, levels, missing=bool(missing)), note
 

@@ -26,11 +26,11 @@ def held_out_record(
     """Measures on the rows held out, of the model and of baselines."""
     inputs, classes = typed(model.inputs, data.frame), model.classes_
     features = encoded(model.inputs, inputs)
-    X_train, X_test = (features[data.taken[rows]] for rows in (train, test))
+    X_train, X_test = (features[data.rows[rows]] for rows in (train, test))
     train_codes, codes = (codes_among(data.labels[rows], classes) for rows in (train, test))
     s_train, s_test = (data.weight_of(rows) for rows in (train, test))
     P = model.proba_of(X_test)
-    values = partial(inputs[data.taken[test]].row, named=True)
+    values = partial(inputs[data.rows[test]].row, named=True)
     held_out = evaluation(P, codes, classes, values, data.rows[test], s_test)
     shares = np.bincount(train_codes, s_train, minlength=len(classes))
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

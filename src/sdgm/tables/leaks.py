@@ -45,6 +45,9 @@ def leak_remarks(notes: Sequence[ColumnNote]) -> list[str]:
 def tells_all(series: Any, codes: IntArray) -> bool:
     """Whether one interval of values, or some names, belong to each class and to no other.
 
+    Where so few rows share a value, or are there at all, that a random column would do as well, it
+    tells nothing.
+
     Examples
     --------
     >>> import polars as pl
@@ -53,22 +56,27 @@ def tells_all(series: Any, codes: IntArray) -> bool:
     (True, False)
     """
     counts = np.bincount(codes)
-    if log_chance(counts) > log(CHANCE / 2.0):
-        return False  # so few rows that many columns would
-    series = nameless(series)
-    if series.dtype.is_numeric():
-        values = series.fill_null(np.inf).to_numpy()  # missing values are an interval too
-        order = np.lexsort((codes, values))
-        values, sorted_codes = values[order], codes[order]
-        changes = np.flatnonzero(sorted_codes[1:] != sorted_codes[:-1])
-        return len(changes) < len(counts) and bool((values[changes] != values[changes + 1]).all())
-    levels, index = np.unique(series.fill_null("").to_numpy().astype(str), return_inverse=True)
+    is_number = series.dtype.is_numeric()
+    series = nameless(series).fill_null(np.inf if is_number else "")  # missing is a value too
+    levels, index = np.unique(series.to_numpy(), return_inverse=True)
     table = np.zeros((len(levels), len(counts)), dtype=np.intp)
     np.add.at(table, (index, codes), 1)
-    return bool(((table > 0).sum(axis=1) == 1).all() and (table.sum(axis=1) > 1).all())
+    if ((table > 0).sum(axis=1) > 1).any():
+        return False
+    chances = [log_chance_of_values(table.sum(axis=1), counts)]
+    owner = table.argmax(axis=1)
+    if is_number and (np.diff(owner) != 0).sum() < len(counts):
+        chances.append(log_chance_of_intervals(counts))
+    return min(chances) <= log(CHANCE)
 
 
-def log_chance(counts: IntArray) -> float:
+def log_chance_of_values(sizes: IntArray, counts: IntArray) -> float:
+    """Log probability that random labels are the same in every group of rows of one value."""
+    shares = counts / counts.sum()
+    return float(np.log((shares ** sizes[:, None]).sum(axis=1)).sum())
+
+
+def log_chance_of_intervals(counts: IntArray) -> float:
     """Log probability that a random order has all rows of each class beside each other."""
     several = sum(lgamma(n + 1) for n in counts.tolist()) + lgamma(len(counts) + 1)
     return several - lgamma(int(counts.sum()) + 1)

@@ -45,7 +45,7 @@ def learned(
         record["relevance_rows"] = data.rows[train][classifier.relevance_] + 1
     record["source"] = {
         "name": data.name,
-        "rows": data.n_rows,
+        "rows": len(data.frame),
         "rows_used": len(data.labels),
         "class_counts": class_counts(data.labels),
         "columns": [asdict(note) for note in rows.notes],

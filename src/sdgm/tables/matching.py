@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
 from sdgm.tables.values import as_days, as_numbers, as_texts, kind_of, nameless, time_zone
@@ -98,12 +98,11 @@ def check_no_zone(series: Any) -> None:
         )
 
 
-def check_finite(name: str, values: Any, first_row: int = 0, rows: IntArray | None = None) -> None:
-    """Refuse infinite values; ``rows`` are the rows of the file, where some were left out."""
+def check_finite(name: str, values: Any, first_row: int = 0) -> None:
+    """Refuse infinite values."""
     infinite = values.is_infinite()
     if infinite.any():
         row = int(infinite.arg_true()[0])
-        row = row if rows is None else int(rows[row])
         raise TableError(
             f"Column {quoted(name)} has an infinite value in row {first_row + row + 1:,}; write a "
             "number, or nothing where it is missing."

@@ -29,11 +29,9 @@ class TrainingRows:
     """Labelled rows, a row of the table as often as it counts."""
 
     name: str
-    frame: Any  # rows of the table with a label, in polars
+    frame: Any  # the table, in polars
     labels: np.ndarray[Any, Any]  # (N,)
-    taken: IntArray  # which row of the frame each is: (N,)
     rows: IntArray  # which row of the table each is: (N,)
-    n_rows: int  # of the table
     target: str
     id_column: str | None = None
     weights_column: str | None = None
@@ -64,14 +62,8 @@ class Encoded:
 
 def encoded_rows(data: TrainingRows, train: IntArray, *, allow_missing: bool) -> Encoded:
     """The features of the training rows, with columns that give the target away marked."""
-    rows = data.taken[train]
-    inputs, notes = chosen_columns(
-        data.frame,
-        rows,
-        data.not_inputs,
-        allow_missing=allow_missing,
-        rows=data.rows[np.unique(data.taken, return_index=True)[1]],
-    )
+    rows = data.rows[train]
+    inputs, notes = chosen_columns(data.frame, rows, data.not_inputs, allow_missing=allow_missing)
     notes += [
         ColumnNote(name, "left out", "excluded")
         for name in data.frame.columns
@@ -114,11 +106,9 @@ def rows_of_table(
     taken, sample_weight = taken_rows(given, len(rows))
     return TrainingRows(
         name=table.name,
-        frame=frame[rows],
+        frame=frame,
         labels=labels[taken],
-        taken=taken,
         rows=rows[taken],
-        n_rows=len(frame),
         target=target,
         id_column=id_column,
         weights_column=weights,
@@ -205,9 +195,7 @@ def rows_of_arrays(
         name="the frame",
         frame=frame,
         labels=y[taken],
-        taken=taken,
         rows=taken,
-        n_rows=len(y),
         target=target,
         excluded=excluded,
         sample_weight=sample_weight,
