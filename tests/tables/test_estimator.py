@@ -111,7 +111,7 @@ def test_labels_keep_their_type_and_wrong_ones_are_refused() -> None:
         clone(MODEL).fit(X, ["a"] * N)
     with pytest.raises(TableError, match="form must be one of"):
         TableModel(form="round").fit(X, Y)
-    with pytest.raises(TableError, match="no column 'y' for the excluded"):
+    with pytest.raises(TableError, match="no column 'y' to exclude"):
         TableModel(exclude=["y"]).fit(X, Y)
 
 

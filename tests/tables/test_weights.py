@@ -105,7 +105,7 @@ def test_what_is_no_weight_is_refused(values: Any, said: str) -> None:
 def test_a_column_has_one_role() -> None:
     with pytest.raises(TableError, match="no column 'm' for the weights: did you mean"):
         fit_table(FRAME.rename({"n": "mm"}), "kind", weights="m")
-    with pytest.raises(TableError, match="no column 'm' for the excluded"):
+    with pytest.raises(TableError, match="no column 'm' to exclude"):
         fit_table(FRAME, "kind", exclude=["m"])
     with pytest.raises(TableError, match="Column 'kind' cannot be both target and weights"):
         fit_table(FRAME, "kind", weights="kind")

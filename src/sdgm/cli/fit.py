@@ -32,6 +32,7 @@ from sdgm.tables.paths import check_exists, check_output, refuse_existing
 from sdgm.tables.settings import (
     Form,
     Missing,
+    check_max_weights,
     check_test_size,
     checked_components,
     class_weight_from,
@@ -79,7 +80,11 @@ def fit(
     ] = "auto",
     max_weights: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Most weights that the model may have."),
+        typer.Option(
+            metavar="N",
+            callback=valid(check_max_weights),
+            help="Most weights that the model may have.",
+        ),
     ] = None,
     class_weight: Annotated[
         str | None,

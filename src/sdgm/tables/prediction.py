@@ -90,7 +90,7 @@ def predict_table(
     refuse_input(output, source)
     with open_table(source) as table:
         if id_column is not None:
-            check_named(table.columns, id_column, "id")
+            check_named(table.columns, id_column, "for the id")
         wanted_id = id_column or model.id_column
         kept = wanted_id if wanted_id in table.columns else None
         names = output_names(model, kept, proba=proba, std=std)

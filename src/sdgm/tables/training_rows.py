@@ -20,6 +20,7 @@ from sdgm.tables.values import as_numbers, kind_of
 from sdgm.text import counted
 
 TARGET = "class"  # name of labels that have none
+TO_EXCLUDE = "to exclude"
 # rows that frequencies are repeated to: an index of each is held, and larger ones are weights
 MAX_ROWS = 1 << 26
 
@@ -95,7 +96,7 @@ def rows_of_table(
     for role, name in [*roles.items(), *(("excluded", name) for name in exclude)]:
         if name is None:
             continue
-        check_named(frame.columns, name, role)
+        check_named(frame.columns, name, TO_EXCLUDE if role == "excluded" else f"for the {role}")
         if name in used and role != used[name]:
             raise TableError(f"Column {quoted(name)} cannot be both {used[name]} and {role}.")
         used[name] = role
@@ -189,7 +190,7 @@ def rows_of_arrays(
     frame = polars_frame(X)
     check_as_many(len(y), len(frame))
     for name in excluded:
-        check_named(frame.columns, name, "excluded")
+        check_named(frame.columns, name, TO_EXCLUDE)
     taken, sample_weight = taken_rows(sample_weight, len(y))
     return TrainingRows(
         name="the frame",
