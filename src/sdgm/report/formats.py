@@ -68,7 +68,7 @@ def plus_minus(weight: float, std: float | None) -> str:
     return f"{fixed(weight, decimals)} ± {fixed(std, decimals)}"
 
 
-def short_count(n: int) -> str:
+def short_count(n: int, separator: str = ",") -> str:
     """A count in at most five letters, as long as it is below a billion.
 
     Examples
@@ -77,7 +77,7 @@ def short_count(n: int) -> str:
     ('9,999', '12k', '1.2M')
     """
     if n < 10_000:
-        return f"{n:,}"
+        return f"{n:,}".replace(",", separator)
     if n < 999_500:
         return f"{n / 1e3:.0f}k"
     return f"{n / 1e6:.1f}M" if n < 9.95e6 else f"{n / 1e6:.0f}M"

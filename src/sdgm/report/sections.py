@@ -31,7 +31,7 @@ MAX_BESIDE = 3
 # of cells of the confusion matrix that are not zero, shade1 to shade9 in assets/style.css
 SHADES = 9
 # letters of a class name that head a column
-LONGEST_HEAD = 18
+LONGEST_HEAD = 22
 # relevance vectors in the table, two screens of it
 SHOWN_VECTORS = 60
 # their values that fit beside the weights
@@ -113,12 +113,14 @@ def held_out_view(content: Content) -> View | None:
     if not held_out:
         return None
     bins, counts = held_out.get("reliability"), held_out.get("confusion") or []
-    names = [shown(label, longest=LONGEST_HEAD) for label in content.classifier.classes_.tolist()]
+    labels = content.classifier.classes_.tolist()
+    names = [shown(label, longest=LONGEST_HEAD) for label in labels]
     return {
         "scores": [{"name": None, **held_out}, *content.baselines],
         "reliability": reliability_chart(bins) if bins else None,
         "confusion": confusion_cells(counts) if 0 < len(counts) <= MAX_CONFUSION else None,
         "names": names,
+        "titles": [shown(label) for label in labels],
         "is_wide": sum(map(len, names)) > MAX_HEADS or len(names) >= MANY_CLASSES,
         "is_many": len(names) >= MANY_CLASSES,
     }
