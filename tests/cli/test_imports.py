@@ -68,3 +68,30 @@ def test_what_paths_show_is_said_before_anything_long_is_imported(
     for name in ("there.csv", "there.sdgm", "there.html", "there.h", "there.png"):
         (tmp_path / name).write_text("old")
     assert not HEAVY & imported_by(*arguments, folder=tmp_path, code=1)
+
+
+TABLE = "size,kind,when\n" + "\n".join(f"{i % 7},{'ab'[i % 2]},soon" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-t", "sort"),
+        ("-t", "kind", "--id", "name"),
+        ("-t", "kind", "--exclude", "name"),
+        ("-t", "kind", "--weights", "when"),
+        ("-t", "kind", "--components", "99"),
+        ("-t", "kind", "--class-weight", "c=2"),
+        ("-t", "when"),
+        ("-t", "kind", "--exclude", "size"),  # nothing is left to learn from
+    ],
+    ids=" ".join,
+)
+def test_what_a_table_shows_is_said_before_scikit_learn_is_imported(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    pytest.importorskip("polars")
+    (tmp_path / "t.csv").write_text(TABLE)
+    packages = imported_by("fit", "t.csv", *arguments, folder=tmp_path, code=1)
+    assert {"polars", "numpy"} <= packages
+    assert not packages & (HEAVY - {"polars", "numpy"})

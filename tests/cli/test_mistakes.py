@@ -71,10 +71,10 @@ def test_mistakes_of_fit_are_one_sentence(
 
 
 def test_files_that_are_no_tables_are_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes("a,kind\n1,ä\n".encode("latin-1"))
+    (tmp_path / "t.csv").write_bytes(b"a,kind\n1,\xff\x81\n")
     (tmp_path / "t.xlsx").write_bytes(b"PK")
     for name, said in [
-        ("t.csv", "is not UTF-8 text"),
+        ("t.csv", "is neither UTF-8, UTF-16 nor Windows-1252 text (byte 0x81)"),
         ("t.xlsx", "ends in none of .csv"),
         ("none.csv", "No such file"),
     ]:

@@ -106,7 +106,7 @@ def table_classifier(form: str = "primal") -> Any:
 def table_model(form: str = "primal", **changes: Any) -> TableModel:
     """A model of a table with numbers, categories and missing values."""
     values = {"inputs": INPUTS, "target": "ill", "classifier": table_classifier(form), **changes}
-    return TableModel(**values)
+    return TableModel.of(**values)
 
 
 def table_columns(n: int, seed: int) -> dict[str, np.ndarray]:

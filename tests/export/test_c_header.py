@@ -150,7 +150,7 @@ def test_relevance_vectors_are_named_by_the_rows_of_the_table_where_there_is_one
     model = KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(X, X[:, 0] > 0)
     rows = [int(row) for row in 3 * model.relevance_ + 1]
     inputs = (Number("a"), Number("b"))
-    table = TableModel(inputs, "label", model, {"relevance_rows": rows}, {})
+    table = TableModel.of(inputs, "label", model, {"relevance_rows": rows}, {})
     assert named(to_c(table)) == [f"row {row} of the table" for row in rows]
     plain = [f"X[{row}] of training" for row in model.relevance_]
     assert named(to_c(model)) == plain

@@ -54,7 +54,7 @@ def table() -> TableModel:
         "alpha": np.array([[0.5, np.nan]], dtype=np.float32),
         "scalar": np.array(3),
     }
-    return TableModel(inputs, HOSTILE[1] + "?", model, record, story, id_column="id\n")
+    return TableModel.of(inputs, HOSTILE[1] + "?", model, record, story, id_column="id\n")
 
 
 def with_missing_labels() -> SemiSupervisedSDGMClassifier:

@@ -93,4 +93,4 @@ def hostile_table(*, dual=False):
             {"name": "majority <class>", "error": 0.6, "log_loss": 1.0, "brier": 0.6},
         ],
     }
-    return TableModel(inputs, "out<come>", classifier, record, film(classifier, X, y)), X
+    return TableModel.of(inputs, "out<come>", classifier, record, film(classifier, X, y)), X

@@ -218,3 +218,34 @@ def test_dark_print_and_narrow_pages_are_drawn(opened, ripley):
     assert page.evaluate(ground) == "rgb(255, 255, 255)"
     assert not page.is_visible("#try")
     assert page.is_visible("#film-canvas")
+
+
+CONFUSION = '[aria-label="confusion matrix"]'
+
+
+@pytest.mark.parametrize("n_classes", [3, 8, 26])
+@pytest.mark.parametrize("name", ["{}", "a class with a long name, number {}"])
+def test_the_confusion_table_needs_no_scroll_bar(opened, n_classes, name):
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(n_classes), 12)
+    X = rng.normal(size=(len(codes), 2)) * 0.3 + np.stack([codes % 6, codes // 6], axis=1)
+    y = np.array([name.format(chr(ord("A") + c)) for c in codes])
+    model = SDGMClassifier(1, covariance_type="spherical", random_state=0).fit(X, y)
+    counts = rng.integers(20_000, size=(n_classes, n_classes))
+    held_out = {
+        "rows": int(counts.sum()),
+        "error": 0.5,
+        "log_loss": 1.0,
+        "brier": 0.5,
+        "confusion": counts.tolist(),
+        "reliability": [{"confidence": 0.6, "accuracy": 0.5, "count": 20}],
+    }
+    page = opened(report_html(model, held_out=held_out), width=1100)
+    box = page.locator(CONFUSION)
+    assert box.count() == 1
+    assert box.evaluate("each => each.scrollWidth <= each.clientWidth")
+    # and no count is wider than its cell
+    assert page.locator(f"{CONFUSION} td").evaluate_all(
+        "cells => cells.every(each => each.scrollWidth <= each.clientWidth)"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

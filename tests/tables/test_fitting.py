@@ -38,12 +38,12 @@ def two_kinds(n_rows: int = 60, seed: int = 0, **more: Any) -> pl.DataFrame:
 
 def test_a_table_nobody_prepared_becomes_a_model(ugly: Path, ugly_model: TableModel) -> None:
     model = ugly_model
-    assert [type(column) for column in model.inputs] == [Number, Category, Number, Number]
-    assert [column.name for column in model.inputs] == [HEADER[i] for i in (0, 1, 2, 8)]
+    assert [type(column) for column in model.inputs] == [Number, Category, Number, Number, Number]
+    assert [column.name for column in model.inputs] == [HEADER[i] for i in (0, 1, 2, 6, 8)]
     assert sorted(model.classes_) == sorted(CLASSES)
     assert tuple(model.classifier.feature_names_in_) == feature_names(model.inputs)
     kinds = {column["name"]: column["kind"] for column in model.record["source"]["columns"]}
-    assert [kinds[name] for name in ("notes", "constant", "when")] == ["left out"] * 3
+    assert [kinds[name] for name in ("notes", "constant", "when")] == ["left out"] * 2 + ["date"]
     assert "id" not in kinds and "kind" not in kinds
     assert model.record["held_out"]["error"] < 0.25
 
@@ -64,7 +64,7 @@ def test_the_record_is_json_and_has_what_a_report_needs(ugly_model: TableModel) 
     assert record["weights"]["final"] == ugly_model.classifier.n_active_weights_
     assert len(record["history"]["iteration"]) == ugly_model.classifier.n_iter_
     assert record["form"] == "primal" and not record["refit"]
-    assert set(held_out["uncertain"][0]["values"]) == {HEADER[i] for i in (0, 1, 2, 8)}
+    assert set(held_out["uncertain"][0]["values"]) == {HEADER[i] for i in (0, 1, 2, 6, 8)}
     assert all(row["label"] != row["predicted"] for row in held_out["surprising"])
 
 
@@ -156,6 +156,14 @@ def test_rows_without_a_label_are_left_out_and_counted() -> None:
     model = fit_table(frame.with_columns(y=pl.Series(labels)), "y", form="primal", components=1)
     assert model.record["source"]["rows"] == 40 and model.record["source"]["rows_used"] == 38
     assert "2 rows without a label left out." in model.record["warnings"]
+
+
+def test_values_missing_from_rows_without_a_label_are_allowed_for(tmp_path: Path) -> None:
+    frame = two_kinds(40)
+    values = [None, *frame["x"][1:]]
+    frame = frame.with_columns(x=pl.Series(values), y=pl.Series([None, *frame["y"][1:]]))
+    model = fit_table(frame, "y", form="primal", components=1)
+    assert predict_table(model, frame, tmp_path / "out.csv").rows == 40
 
 
 def test_a_bad_value_is_named_by_its_row_in_the_file() -> None:

@@ -21,7 +21,6 @@ from sdgm.cli.report import report
 
 app = Commands(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_show_locals=False,

@@ -21,6 +21,7 @@ from sdgm.text import shown
 
 console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)
+remark_console = Console(highlight=False, stderr=True)  # silent with --quiet, as the first
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
 DataFile = Annotated[
@@ -28,6 +29,15 @@ DataFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output file that exists.")]
+
+
+def be_quiet(wanted: bool) -> bool:
+    """Print nothing but errors, and data that is asked for."""
+    console.quiet = remark_console.quiet = wanted
+    return wanted
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=be_quiet, help="Print errors only.")]
 
 
 # what typer raises for itself
@@ -48,7 +58,7 @@ def friendly_errors(writes: str | os.PathLike[str] | None = None) -> Iterator[No
         sys.stdout.flush()
     except BaseException as error:
         if interrupts.seen() or isinstance(error, KeyboardInterrupt):
-            say(interrupted(writes, before))
+            error_console.print(interrupted(writes, before), markup=False, soft_wrap=True)
             raise typer.Exit(interrupts.INTERRUPTED) from None
         if isinstance(error, BrokenPipeError):  # the reader of the output has stopped
             abandon_output()
@@ -80,13 +90,13 @@ def valid(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def say(line: str) -> None:
-    """Print a line to standard error."""
-    error_console.print(line, markup=False, soft_wrap=True)
+    """Print a line to standard error, unless it is to be quiet."""
+    remark_console.print(line, markup=False, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Print a remark to standard error, so that it does not get into a pipe."""
-    error_console.print(Text.assemble(("Note: ", "bold yellow"), message), soft_wrap=True)
+    remark_console.print(Text.assemble(("Note: ", "bold yellow"), message), soft_wrap=True)
 
 
 def print_written(path: str | os.PathLike[str]) -> None:
@@ -97,7 +107,7 @@ def print_written(path: str | os.PathLike[str]) -> None:
 
 def progress_bars(*columns: ProgressColumn) -> Progress:
     """Progress on standard error, if that is a terminal."""
-    is_hidden = not error_console.is_terminal
+    is_hidden = not error_console.is_terminal or remark_console.quiet
     return Progress(*columns, console=error_console, transient=True, disable=is_hidden)
 
 
@@ -139,6 +149,13 @@ def interrupted(writes: str | os.PathLike[str] | None, before: tuple[int, ...] |
     if state_of(writes) == before:
         return "Interrupted; nothing was written."
     return f"Interrupted; {shown(writes, 200)} was written."
+
+
+def print_text(text: str) -> None:
+    """The contents of a file on standard output, as UTF-8 and as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
 
 
 def print_json(value: Any) -> None:

@@ -12,7 +12,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from sdgm.cli.console import Force, arrow, console, friendly_errors
+from sdgm.cli.console import Force, Quiet, arrow, console, friendly_errors
 from sdgm.core.inference.preset import Preset
 from sdgm.tables.paths import refuse_existing
 
@@ -37,6 +37,7 @@ def demo(
     preset: Annotated[
         Preset, typer.Option(help="Whose model the picture shows; the table has both.")
     ] = Preset.PAPER,
+    quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Learn Ripley's two-class problem, compare with the paper, draw the boundary.

@@ -17,7 +17,7 @@ from sdgm.cli.console import (
     print_json,
 )
 from sdgm.cli.tables import confusion_table, plain_table, scores_table
-from sdgm.tables.errors import short_rows_sentence
+from sdgm.tables.errors import reading_remarks
 from sdgm.tables.paths import check_exists
 from sdgm.text import counted, shown
 
@@ -57,8 +57,8 @@ def evaluate(
     if result["unlabelled"]:
         were = "was" if result["unlabelled"] == 1 else "were"
         note(f"{counted(result['unlabelled'], 'row')} without a label {were} left out.")
-    if result["short_rows"]:
-        note(short_rows_sentence(result["short_rows"]))
+    for remark in reading_remarks(shown(data, 60), result["encoding"], result["short_rows"]):
+        note(remark)
 
 
 def rows_table(rows: list[dict[str, Any]]) -> Any:

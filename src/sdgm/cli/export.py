@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,11 @@ from sdgm.cli import bugs
 from sdgm.cli.console import (
     Force,
     ModelFile,
+    Quiet,
     console,
     friendly_errors,
     load_model,
+    print_text,
     print_written,
     valid,
 )
@@ -65,7 +67,12 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write: MODEL.h and the like."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write: MODEL.h and the like; - for stdout.",
+        ),
     ] = None,
     precision: Annotated[
         Precision | None,
@@ -82,52 +89,70 @@ def export(
             help="Prefix of the functions in C, sdgm if not given.",
         ),
     ] = None,
+    quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Write a model for other programs: C, JavaScript, plain Python, ONNX, or JSON."""
     check_options(to, precision, name)
     path = output or model.with_suffix(SUFFIXES[to][0])
+    is_text = str(path) == "-"
     with friendly_errors(writes=path), options_named():
-        check_output(path, SUFFIXES[to], model)
-        if not force:
+        if is_text and to is Language.ONNX:
+            raise ValueError("--to onnx is not text; name a file in place of -.")
+        if not is_text:
+            check_output(path, SUFFIXES[to], model)
+        if not force and not is_text:
             refuse_existing(path)
             if to is Language.JAVASCRIPT:
                 from sdgm.export.javascript import path_of_types
 
                 refuse_existing(path_of_types(path))
-        loaded = load_model(model)
-        remark = ""
-        if to is Language.C:
-            from sdgm.export.c import to_c
-
-            source = to_c(
-                loaded, precision=str(precision or Precision.DOUBLE), name=name or "sdgm", path=path
-            )
-            remark = (
-                f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
-                f"{source.multiply_adds:,} multiply-adds a row"
-            )
-            if source.error_bound is not None:
-                remark += f"; probabilities are off by at most {source.error_bound:.1e}"
-        elif to is Language.ONNX:
-            from sdgm.export.onnx_model import to_onnx
-
-            to_onnx(loaded, precision=str(precision or Precision.DOUBLE), path=path)
-        elif to is Language.JAVASCRIPT:
-            from sdgm.export.javascript import to_javascript
-
-            to_javascript(loaded, path=path)
-        elif to is Language.PYTHON:
-            from sdgm.export.python import to_python
-
-            to_python(loaded, precision=str(precision or Precision.DOUBLE), path=path)
-        else:
-            from sdgm.export.card import to_json
-
-            to_json(loaded, path=path)
+        text, remark = exported(
+            load_model(model),
+            to,
+            precision=str(precision or Precision.DOUBLE),
+            name=name or "sdgm",
+            path=None if is_text else path,
+        )
+        if is_text:
+            print_text(text)
+            return
         print_written(path)
         if remark:
             console.print(remark + ".", style="dim", soft_wrap=True)
+
+
+def exported(
+    model: Any, to: Language, *, precision: str, name: str, path: Path | None
+) -> tuple[str, str]:
+    """The text of the file, which is written if it has a path, and what else there is to say."""
+    if to is Language.C:
+        from sdgm.export.c import to_c
+
+        source = to_c(model, precision=precision, name=name, path=path)
+        remark = (
+            f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
+            f"{source.multiply_adds:,} multiply-adds a row"
+        )
+        if source.error_bound is not None:
+            remark += f"; probabilities are off by at most {source.error_bound:.1e}"
+        return source.text, remark
+    if to is Language.ONNX:
+        from sdgm.export.onnx_model import to_onnx
+
+        to_onnx(model, precision=precision, path=path)
+        return "", ""
+    if to is Language.JAVASCRIPT:
+        from sdgm.export.javascript import to_javascript
+
+        return to_javascript(model, path=path), ""
+    if to is Language.PYTHON:
+        from sdgm.export.python import to_python
+
+        return to_python(model, precision=precision, path=path), ""
+    from sdgm.export.card import to_json
+
+    return to_json(model, path=path), ""
 
 
 @contextmanager

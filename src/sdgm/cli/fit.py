@@ -17,6 +17,7 @@ from sdgm.cli.console import (
     AsJson,
     DataFile,
     Force,
+    Quiet,
     arrow,
     console,
     friendly_errors,
@@ -28,7 +29,14 @@ from sdgm.cli.console import (
 )
 from sdgm.cli.tables import plain_table, scores_table
 from sdgm.tables.paths import check_exists, check_output, refuse_existing
-from sdgm.tables.settings import Form, Missing, check_test_size, checked_components
+from sdgm.tables.settings import (
+    Form,
+    Missing,
+    check_max_weights,
+    check_test_size,
+    checked_components,
+    class_weight_from,
+)
 from sdgm.text import counted, shown
 
 MAX_CLASSES, MAX_COLUMNS = 12, 40  # that are listed
@@ -49,6 +57,16 @@ def fit(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Row ID; not used as a feature."),
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude", metavar="COLUMN", help="Column not to learn from; may be repeated."
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="How often each row counts: frequencies or weights."),
+    ] = None,
     form: Annotated[
         Form, typer.Option(help="Quadratic features, kernels at rows, or the better of both.")
     ] = Form.AUTO,
@@ -60,6 +78,22 @@ def fit(
             help="Components that each class starts with.",
         ),
     ] = "auto",
+    max_weights: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            callback=valid(check_max_weights),
+            help="Most weights that the model may have.",
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="balanced|LABEL=N,...",
+            callback=valid(class_weight_from),
+            help="Factor on the weight of the rows of a class.",
+        ),
+    ] = None,
     test_size: Annotated[
         float,
         typer.Option(
@@ -78,11 +112,12 @@ def fit(
         int, typer.Option(min=0, max=2**31, metavar="N", help="Random seed for split and fit.")
     ] = 0,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Learn to predict a column of a table, test it on rows held out, save the model.
 
-    Numbers are used as they are and names one-hot encoded.
+    Numbers are used as they are, dates as days, and names one-hot encoded.
 
     Missing numbers become the median, with an indicator feature;
     missing names are a level of their own.
@@ -103,8 +138,12 @@ def fit(
                 data,
                 target,
                 id_column=id_column,
+                weights=weights,
+                exclude=exclude or (),
                 form=form,
                 components=components,
+                class_weight=class_weight_from(class_weight),
+                max_weights=max_weights,
                 test_size=test_size,
                 missing=missing,
                 refit=refit,
@@ -115,7 +154,7 @@ def fit(
         n_bytes = save(model, output)
         if as_json:
             print_json({"model": str(output), "bytes": n_bytes, **model.record})
-        else:
+        elif not quiet:
             show(model, output, n_bytes)
 
 
@@ -145,7 +184,7 @@ def show(model: Any, output: Path, n_bytes: int) -> None:
     for part in (
         table_line(model),
         classes_table(record["source"]["class_counts"]),
-        columns_table(record["source"]["columns"], model.id_column),
+        columns_table(record["source"], model.id_column),
         model_lines(model),
     ):
         console.print()
@@ -186,7 +225,7 @@ def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
 def table_line(model: Any) -> Text:
     """The table, its size and the target."""
     source = model.record["source"]
-    n_columns = len(source["columns"]) + 1 + bool(model.id_column)
+    n_columns = len(source["columns"]) + 1 + bool(model.id_column) + ("weights" in source)
     return Text.assemble(
         (shown(source["name"]), "bold"),
         f"  {source['rows']:,} rows, {n_columns} columns; target ",
@@ -211,9 +250,9 @@ def classes_table(counts: list[list[Any]]) -> Any:
     return table
 
 
-def columns_table(columns: list[dict[str, Any]], id_column: str | None) -> Any:
+def columns_table(source: dict[str, Any], id_column: str | None) -> Any:
     """What became of the columns; those that are used first."""
-    ordered = sorted(columns, key=lambda column: column["kind"] == "left out")
+    ordered = sorted(source["columns"], key=lambda column: column["kind"] == "left out")
     table = plain_table("column", "used as", "missing", "remark", left=(0, 1, 3))
     for column in ordered[:MAX_COLUMNS]:
         levels = f", {column['levels']} levels" if column["levels"] else ""
@@ -226,6 +265,8 @@ def columns_table(columns: list[dict[str, Any]], id_column: str | None) -> Any:
         )
     if len(ordered) > MAX_COLUMNS:
         table.add_row(f"{len(ordered) - MAX_COLUMNS} more", "", "", "", style="dim")
+    if source.get("weights"):
+        table.add_row(Text(shown(source["weights"])), "weight of the rows", "", "", style="dim")
     if id_column:
         table.add_row(Text(shown(id_column)), "id", "", "kept in predictions", style="dim")
     return table

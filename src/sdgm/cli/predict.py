@@ -16,13 +16,14 @@ from sdgm.cli.console import (
     DataFile,
     Force,
     ModelFile,
+    Quiet,
     friendly_errors,
     load_table_model,
     note,
     progress_bars,
     say,
 )
-from sdgm.tables.errors import short_rows_sentence
+from sdgm.tables.errors import reading_remarks
 from sdgm.tables.paths import check_exists, check_writable, refuse_existing, refuse_input
 from sdgm.text import listed, shown
 
@@ -44,6 +45,7 @@ def predict(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Row ID to keep, if not the model's."),
     ] = None,
+    quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Predict the label of every row, in the order of the rows and in constant memory.
@@ -70,8 +72,8 @@ def predict(
             note(f"ignored columns that were not in the training table: {names}.")
         if done.lacks_id:
             note(f"the table has no column {shown(loaded.id_column)}; rows are in order.")
-        if done.short_rows:
-            note(short_rows_sentence(done.short_rows))
+        for remark in reading_remarks(shown(data, 60), done.encoding, done.short_rows):
+            note(remark)
         if output != "-":
             speed = done.rows / max(done.seconds, 1e-9)
             say(

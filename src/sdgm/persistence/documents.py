@@ -214,6 +214,7 @@ class NumberColumn(Part, tag_field="type", tag="number"):
     name: str
     fill: Finite | None
     indicator: bool
+    is_date: bool = False
 
 
 class CategoryColumn(Part, tag_field="type", tag="category"):

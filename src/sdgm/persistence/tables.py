@@ -43,19 +43,24 @@ def column_record(column: Input) -> NumberColumn | CategoryColumn:
     """A column of the table."""
     if isinstance(column, Number):
         fill = None if column.fill is None else float(column.fill)
-        return NumberColumn(column.name, fill, bool(column.indicator))
+        return NumberColumn(column.name, fill, bool(column.indicator), bool(column.is_date))
     return CategoryColumn(column.name, list(column.levels), bool(column.missing))
 
 
 def from_document(table: Table, record: dict[str, Any], classifier: BaseSDGM) -> TableModel:
     """The model of a table around a classifier."""
-    model = TableModel(
+    settings = record.get("settings")
+    if not isinstance(settings, dict):
+        settings = {}
+    known = TableModel().get_params()
+    model = TableModel.of(
         inputs=tuple(map(column_of, table.inputs)),
         target=table.target,
         classifier=classifier,
         record=record,
         story=table.story,
         id_column=table.id_column,
+        **{name: settings[name] for name in known if name in settings},
     )
     check_inputs(model)
     check_record(model)
@@ -67,7 +72,7 @@ def column_of(record: NumberColumn | CategoryColumn) -> Input:
     if isinstance(record, NumberColumn):
         if record.fill is None and record.indicator:
             raise InvalidModelFile(f"is invalid: column {record.name!r:.60} has nothing to fill in")
-        return Number(record.name, record.fill, record.indicator)
+        return Number(record.name, record.fill, record.indicator, record.is_date)
     if len(set(record.levels)) < len(record.levels):
         raise InvalidModelFile(f"is invalid: column {record.name!r:.60} has a level twice")
     return Category(record.name, tuple(record.levels), record.missing)

@@ -66,3 +66,18 @@ def plus_minus(weight: float, std: float | None) -> str:
     if decimals > 5 or abs(weight) >= 1e6:
         return f"{number(weight)} ± {number(std, 2)}"
     return f"{fixed(weight, decimals)} ± {fixed(std, decimals)}"
+
+
+def short_count(n: int, separator: str = ",") -> str:
+    """A count in at most five letters, as long as it is below a billion.
+
+    Examples
+    --------
+    >>> short_count(9_999), short_count(12_345), short_count(1_234_567)
+    ('9,999', '12k', '1.2M')
+    """
+    if n < 10_000:
+        return f"{n:,}".replace(",", separator)
+    if n < 999_500:
+        return f"{n / 1e3:.0f}k"
+    return f"{n / 1e6:.1f}M" if n < 9.95e6 else f"{n / 1e6:.0f}M"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,11 @@ from sdgm.text import shown
 
 View = dict[str, Any]
 
-# classes up to which the confusion matrix is small enough to be read
-MAX_CONFUSION = 16
+# classes up to which the confusion matrix fits on a page of 1,100 pixels with its counts readable
+MAX_CONFUSION = 30
+# letters of all class names up to which the matrix stands beside the reliability diagram, and
+# classes from which on its cells are small
+MAX_HEADS, MANY_CLASSES = 40, 9
 # values of a row that do beside its label, prediction and probabilities
 MAX_ROW_COLUMNS = 6
 # values of a row up to which two tables stand side by side
@@ -27,7 +31,7 @@ MAX_BESIDE = 3
 # of cells of the confusion matrix that are not zero, shade1 to shade9 in assets/style.css
 SHADES = 9
 # letters of a class name that head a column
-LONGEST_HEAD = 18
+LONGEST_HEAD = 22
 # relevance vectors in the table, two screens of it
 SHOWN_VECTORS = 60
 # their values that fit beside the weights
@@ -110,11 +114,15 @@ def held_out_view(content: Content) -> View | None:
         return None
     bins, counts = held_out.get("reliability"), held_out.get("confusion") or []
     labels = content.classifier.classes_.tolist()
+    names = [shown(label, longest=LONGEST_HEAD) for label in labels]
     return {
         "scores": [{"name": None, **held_out}, *content.baselines],
         "reliability": reliability_chart(bins) if bins else None,
         "confusion": confusion_cells(counts) if 0 < len(counts) <= MAX_CONFUSION else None,
-        "names": [shown(label, longest=LONGEST_HEAD) for label in labels],
+        "names": names,
+        "titles": [shown(label) for label in labels],
+        "is_wide": sum(map(len, names)) > MAX_HEADS or len(names) >= MANY_CLASSES,
+        "is_many": len(names) >= MANY_CLASSES,
     }
 
 
@@ -171,7 +179,7 @@ def rows_view(content: Content) -> View | None:
     values = list(tables[0][1][0]["values"])
     used = [name for name in content.description.inputs if name in values]
     names = (used or values)[:MAX_ROW_COLUMNS]
-    numeric = {each.name for each in content.inputs if isinstance(each, Number)}
+    numeric = {each.name: each for each in content.inputs if isinstance(each, Number)}
     return {
         "columns": [shown(name, longest=24) for name in names],
         "index": {str(label): c for c, label in enumerate(content.classifier.classes_.tolist())},
@@ -181,13 +189,22 @@ def rows_view(content: Content) -> View | None:
                 "caption": caption,
                 "has_own": all("own_probability" in row for row in rows),
                 "rows": [
-                    row | {"cells": [value_text(row["values"].get(n), n in numeric) for n in names]}
+                    row
+                    | {"cells": [cell_text(row["values"].get(n), numeric.get(n)) for n in names]}
                     for row in rows
                 ],
             }
             for caption, rows in tables
         ],
     }
+
+
+def cell_text(value: Any, column: Number | None) -> str:
+    """A value of an input; days of a column of dates as a date."""
+    if column is not None and column.is_date:
+        with suppress(ValueError, TypeError, OverflowError):
+            return str(date(1970, 1, 1) + timedelta(days=float(value)))
+    return value_text(value, column is not None)
 
 
 def value_text(value: Any, is_number: bool) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sdgm.report.formats import fixed, number, percent, plus_minus
+from sdgm.report.formats import fixed, number, percent, plus_minus, short_count
 from sdgm.text import counted, listed, shown
 
 N_COLORS = 7  # .c0 to .c6 in assets/style.css
@@ -41,7 +41,7 @@ def environment() -> Any:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    texts = counted, listed, shown, fixed, number, percent, plus_minus
+    texts = counted, listed, shown, fixed, number, percent, plus_minus, short_count
     made.filters |= {each.__name__: each for each in (*texts, color, marker, short)}
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return made

@@ -9,11 +9,14 @@ from itertools import islice
 from typing import IO, Any
 
 from sdgm.tables.delimited_errors import fields_of, first_error, n_short_rows
+from sdgm.tables.encodings import AsUtf8
 from sdgm.tables.errors import TableError, listed, polars
 from sdgm.tables.values import may_be_thousands, with_decimal_points
 
 START, BLOCK = 1 << 16, 1 << 23  # bytes that are read first, and then at a time
 MAX_ROW = 1 << 26  # bytes of a row or header
+BINARY = (b"PK\x03\x04", b"PAR1")  # beginnings of spreadsheets and Parquet
+IS_BINARY = "{} is a binary file, not text; save it as CSV."
 SEPARATORS = ",;\t|"
 LOOKED_AT = 5  # rows from which the separator is found
 
@@ -35,30 +38,43 @@ class DelimitedText:
     """
 
     def __init__(self, stream: IO[bytes], name: str, separator: str | None = None) -> None:
-        self.stream, self.name = stream, name
-        self.bytes_read = 0
+        self.stream, self.name = AsUtf8(stream), name
         self.n_rows = 0  # handed out so far
         self.short_rows = 0  # of these, without all the columns that were asked for
         start = self.header_bytes()
         end = row_end(start) or len(start)
         self.rest = start[end:]
         self.header_line = start[:end].rstrip(b"\r\n")
-        header = self.decoded(start[:end], 0)
+        header = start[:end].decode()
         self.separator = separator or found_separator(header, self.rest)
         self.columns = self.checked_names(header)
 
+    @property
+    def bytes_read(self) -> int:
+        return self.stream.bytes_read
+
+    @property
+    def encoding(self) -> str:
+        """Of what was read so far."""
+        return self.stream.encoding
+
     def read(self, size: int) -> bytes:
-        data = self.stream.read(size)
-        self.bytes_read += len(data)
-        return data
+        try:
+            return self.stream.read(size)
+        except UnicodeDecodeError as error:
+            data = error.object
+            if is_binary(data):
+                raise TableError(IS_BINARY.format(self.name)) from None
+            raise TableError(
+                f"{self.name} is neither UTF-8, UTF-16 nor Windows-1252 text (byte "
+                f"0x{data[error.start]:02x}); save it as UTF-8."
+            ) from None
 
     def header_bytes(self) -> bytes:
         """The beginning of the stream, at least up to the end of the header."""
         data = self.read(START)
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise TableError(f"{self.name} is UTF-16 text; save it as UTF-8.")
-        if data.startswith((b"PK\x03\x04", b"PAR1")) or b"\0" in data:
-            raise TableError(f"{self.name} is a binary file, not text; save it as CSV.")
+        if is_binary(data):
+            raise TableError(IS_BINARY.format(self.name))
         data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
         if not data.strip():
             raise TableError(f"{self.name} is empty; it needs a header and rows.")
@@ -121,7 +137,7 @@ class DelimitedText:
             return self.parsed_as(block, columns, numbers)
         except pl.exceptions.PolarsError:
             if not numbers:
-                text, n = self.decoded(block, self.n_rows), len(self.columns)
+                text, n = block.decode(), len(self.columns)
                 raise first_error(text, self.separator, n, self.n_rows, self.name) from None
         frame = self.parsed(block, columns, ())
         return frame.with_columns(
@@ -170,17 +186,10 @@ class DelimitedText:
                         f"Row {row:,} of {self.name} repeats the header; leave it out."
                     )
 
-    def decoded(self, data: bytes, n_before: int) -> str:
-        """Text of bytes that follow ``n_before`` rows."""
-        try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            row = n_before + data.count(b"\n", 0, error.start) + 1
-            where = f"in row {row}" if hasattr(self, "columns") else "in the header"
-            raise TableError(
-                f"{self.name} is not UTF-8 text (byte 0x{data[error.start]:02x} {where}); "
-                "save it as UTF-8."
-            ) from None
+
+def is_binary(data: bytes) -> bool:
+    """Whether bytes are no text."""
+    return data.startswith(BINARY) or b"\0" in data
 
 
 def row_end(data: bytes) -> int:

@@ -58,6 +58,12 @@ def short_rows_sentence(n: int) -> str:
     return f"{text.counted(n, 'row')} {end} before the last column; what {it} counts as missing."
 
 
+def reading_remarks(name: str, encoding: str, short_rows: int) -> list[str]:
+    """Remarks about the encoding and the rows of a text file."""
+    remarks = [f"{name} is not UTF-8; it was read as {encoding}."] if encoding != "UTF-8" else []
+    return [*remarks, short_rows_sentence(short_rows)] if short_rows else remarks
+
+
 def package(name: str) -> Any:
     """A package of the extra ``io``, or one sentence on how to install it."""
     try:

@@ -18,6 +18,7 @@ from sdgm.tables.labels import MISSING, label_codes, named_column
 from sdgm.tables.matching import encoded, typed
 from sdgm.tables.model import TableModel
 from sdgm.tables.reading import whole_table
+from sdgm.tables.training_rows import taken_rows, weights_of
 
 # rows of each kind that are kept with the numbers
 KEPT_ROWS = 10
@@ -45,6 +46,8 @@ class Evaluation:
         label has the least, counted from 1.
     unlabelled, short_rows : int
         Rows without a label, left out, and rows of a text file that end before the last column.
+    encoding : str
+        Of a text file, as it was read.
     """
 
     rows: int
@@ -59,6 +62,7 @@ class Evaluation:
     surprising: list[dict[str, Any]] = field(default_factory=list)
     unlabelled: int = 0
     short_rows: int = 0
+    encoding: str = "UTF-8"
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -72,7 +76,7 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     ----------
     model : TableModel
     source : path, "-" or polars.DataFrame
-        With the model's columns and its target.
+        With the model's columns and its target. A column of weights counts as in training.
 
     Examples
     --------
@@ -83,7 +87,8 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
     >>> evaluate_table(model, pl.DataFrame({"size": [1.1, 3.0], "kind": ["a", "a"]})).error
     0.5
     """
-    frame, name, short_rows = whole_table(source, keep=(model.target,))
+    table = whole_table(source, keep=(model.target,))
+    frame = table.frame
     codes = label_codes(named_column(frame, model.target, "target"), model.classes_)
     unknown = np.flatnonzero(codes == UNKNOWN)
     if len(unknown):
@@ -94,11 +99,18 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
         )
     rows = np.flatnonzero(codes != MISSING)
     if not len(rows):
-        raise TableError(f"{name} has no row with a label in column {quoted(model.target)}.")
+        raise TableError(f"{table.name} has no row with a label in column {quoted(model.target)}.")
+    n_unlabelled, s = len(frame) - len(rows), None
+    weights = (model.record.get("source") or {}).get("weights")
+    if weights is not None and weights in frame.columns:
+        taken, s = taken_rows(weights_of(frame, weights, rows), len(rows))
+        rows = rows[taken]
     inputs = typed(model.inputs, frame)[rows]
     P = model.proba_of(encoded(model.inputs, inputs))
-    result = evaluation(P, codes[rows], model.classes_, partial(inputs.row, named=True), rows)
-    return replace(result, unlabelled=len(frame) - len(rows), short_rows=short_rows)
+    result = evaluation(P, codes[rows], model.classes_, partial(inputs.row, named=True), rows, s)
+    return replace(
+        result, unlabelled=n_unlabelled, short_rows=table.short_rows, encoding=table.encoding
+    )
 
 
 def evaluate_classifier(classifier: Any, X: Any, y: Any) -> Evaluation:
@@ -141,10 +153,12 @@ def evaluation(
     classes: np.ndarray[Any, Any],
     values: Callable[[int], Mapping[str, Any]],
     rows: IntArray,
+    sample_weight: FloatArray | None = None,
 ) -> Evaluation:
     """Measures of probabilities (N, C) against class indices (N,).
 
     ``values(i)`` are those of row i by column; ``rows`` (N,) is where rows are in the file, from 0.
+    The measures are weighted; tables and rows that are shown are not.
     """
     C, labels = len(classes), classes.tolist()
     predicted, confidence = P.argmax(axis=1), P.max(axis=1)
@@ -166,7 +180,7 @@ def evaluation(
     surprising = wrong[np.argsort(own[wrong], kind="stable")[:KEPT_ROWS]]
     return Evaluation(
         rows=len(P),
-        **scores(P, codes),
+        **scores(P, codes, sample_weight),
         confusion=np.bincount(codes * C + predicted, minlength=C * C).reshape(C, C).tolist(),
         classes=labels,
         reliability=[
@@ -178,14 +192,14 @@ def evaluation(
     )
 
 
-def scores(P: FloatArray, codes: IntArray) -> dict[str, Any]:
+def scores(P: FloatArray, codes: IntArray, s: FloatArray | None = None) -> dict[str, Any]:
     """Error, log loss and the like of probabilities (N, C) against class indices (N,)."""
-    classes = np.arange(P.shape[1])
+    given: dict[str, Any] = {"labels": np.arange(P.shape[1]), "sample_weight": s}
     return {
-        "error": float(np.mean(P.argmax(axis=1) != codes)),
-        "log_loss": float(losses(P, codes).mean()),
-        "brier": brier_score(codes, P, labels=classes),
-        "calibration_error": expected_calibration_error(codes, P, labels=classes),
+        "error": float(np.average(P.argmax(axis=1) != codes, weights=s)),
+        "log_loss": float(np.average(losses(P, codes), weights=s)),
+        "brier": brier_score(codes, P, **given),
+        "calibration_error": expected_calibration_error(codes, P, **given),
     }
 
 
@@ -195,11 +209,13 @@ def losses(P: FloatArray, codes: IntArray) -> FloatArray:
     return -np.log(np.clip(P[np.arange(len(P)), codes], eps, 1.0 - eps))
 
 
-def lead(losses: FloatArray, others: FloatArray) -> dict[str, float]:
+def lead(losses: FloatArray, others: FloatArray, s: FloatArray | None = None) -> dict[str, float]:
     """How much smaller losses (N,) are than others of the same rows, with the standard error."""
-    gains = others - losses
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.nan
-    return {"lead": float(gains.mean()), "lead_error": float(error)}
+    gains, n = others - losses, len(losses)
+    mean = float(np.average(gains, weights=s))
+    shares = np.full(n, 1.0 / n) if s is None else s / s.sum()
+    squares = np.sum((shares * (gains - mean)) ** 2)
+    return {"lead": mean, "lead_error": float(np.sqrt(squares * n / (n - 1))) if n > 1 else np.nan}
 
 
 def cell(value: Any) -> str:

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sdgm._typing import IntArray
-from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.json_values import json_value
-from sdgm.tables.columns import chosen_columns
-from sdgm.tables.errors import SettingError, TableError, quoted, short_rows_sentence
-from sdgm.tables.evaluation import evaluation, lead, losses, scores
-from sdgm.tables.forms import Progress, fitted_classifier, forget_states, learning_record
-from sdgm.tables.inputs import feature_names
-from sdgm.tables.labels import (
-    check_named,
-    check_training,
-    class_counts,
-    codes_among,
-    labels_and_rows,
-    named_column,
-    split_rows,
-)
-from sdgm.tables.matching import encoded, typed
-from sdgm.tables.model import TableModel
-from sdgm.tables.reading import whole_table
-from sdgm.tables.settings import Form, check_missing, checked_components
+from sdgm.tables.errors import SettingError, quoted
+from sdgm.tables.labels import check_training, split_rows
+from sdgm.tables.settings import Settings
+from sdgm.tables.training_rows import TrainingRows, encoded_rows, rows_of_table
 from sdgm.text import counted
+
+if TYPE_CHECKING:
+    from sdgm.tables.model import TableModel
 
 # a warning says so where a class has fewer training rows: its variances would be mostly noise
 FEW_TO_LEARN = 10
@@ -43,52 +25,52 @@ FEW_TO_LEARN = 10
 FEW_TO_TEST = 30
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Rows of a table that have a label."""
-
-    name: str
-    frame: Any
-    labels: np.ndarray[Any, Any]
-    rows: IntArray  # where they are in the file
-    n_rows: int  # of the file
-    target: str
-    id_column: str | None
-    short_rows: int  # of the file, without all columns
-
-
 def fit_table(
     source: Any,
-    target: str,
+    target: Any,
     *,
     id_column: str | None = None,
+    weights: str | None = None,
+    exclude: Sequence[str] = (),
     form: str = "auto",
     components: int | str = "auto",
+    class_weight: Mapping[Any, float] | str | None = None,
+    max_weights: int | None = None,
     test_size: float = 0.25,
     missing: str = "impute",
     refit: bool = False,
     random_state: int = 0,
-    progress: Progress | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> TableModel:
     """Learn to predict a column of a table from the others.
 
-    Columns of numbers are used as they are, columns of names one-hot encoded; dates, row IDs and
-    constant columns are left out, as ``model.record["source"]["columns"]`` says.
+    Columns of numbers are used as they are, dates as days, columns of names one-hot encoded; row
+    IDs and constant columns are left out, as ``model.record["source"]["columns"]`` says.
 
     Parameters
     ----------
-    source : path, "-" or a pandas, polars or pyarrow frame
-        A file .csv, .tsv, .parquet or .npz; "-" for CSV on standard input.
-    target : str
-        Column with the labels. Rows without one are left out.
+    source : path, "-", a pandas, polars or pyarrow frame, a dict of columns, or an array of rows
+        A file .csv, .tsv, .parquet or .npz; "-" for CSV on standard input. The columns of an array
+        are called x1, x2 and so on.
+    target : str or array-like of shape (n_rows,)
+        Column with the labels, or the labels. Rows without one are left out.
     id_column : str, optional
         Row ID; not used as a feature, kept in predictions.
+    weights : str, optional
+        Column that says how often each row counts, such as the frequencies of a contingency table.
+        Whole numbers are split between training and test; with fractions, whole rows are.
+    exclude : sequence of str, optional
+        Columns that nothing is learned from.
     form : {"auto", "primal", "dual"}, default="auto"
         Quadratic features, kernels at training rows, or the better of both. "auto" is "primal" when
         that is within 0.01 nats of a dense model, and beyond 10,000 rows; else the form with fewer
         numbers, unless the other is closer to the dense model by more than 0.01 nats.
     components : int or "auto", default="auto"
         Components that each class starts with.
+    class_weight : mapping from label to number, "balanced" or None, default=None
+        Factor on the weight of each row of a class.
+    max_weights : int, optional
+        Most weights that the model may have.
     test_size : float, default=0.25
         Share of the rows to hold out and test on, stratified by class; 0 for no test.
     missing : {"impute", "error"}, default="impute"
@@ -110,21 +92,44 @@ def fit_table(
     0.0
     """
     start = perf_counter()
-    check_missing(missing)
-    settings = (Form(form), checked_components(components), missing == "impute", random_state)
-    data = labelled_rows(source, target, id_column)
+    given: dict[str, Any] = {
+        "form": str(form),
+        "components": components,
+        "missing": str(missing),
+        "class_weight": class_weight,
+        "max_weights": max_weights,
+        "random_state": random_state,
+    }
+    settings = Settings(**given)
+    data = rows_of_table(source, target, id_column, weights, exclude)
     train, test = split_rows(data.labels, test_size, random_state)
     check_training(data.labels[train])
-    check_enough(data.labels[train], settings[1])
-    model = fitted_model(data, train, *settings, progress)
-    tested = held_out_record(model, data, train, test) if len(test) else {}
+    check_enough(data.labels[train], settings.n_components)
+    settings.class_weight_of(np.unique(data.labels).tolist())
+
+    def model_of(rows: IntArray, settings: Settings) -> TableModel:
+        encoded = encoded_rows(data, rows, allow_missing=settings.missing == "impute")
+        # scikit-learn takes a second to import: what is wrong with the table is said before
+        from sdgm.tables.learning import learned
+        from sdgm.tables.model import TableModel
+
+        parts = learned(data, rows, encoded, settings, progress)
+        return TableModel.of(*parts, **given, exclude=list(data.excluded) or None)
+
+    model = model_of(train, settings)
+    tested: dict[str, Any] = {}
+    if len(test):
+        from sdgm.tables.held_out import held_out_record
+
+        tested = held_out_record(model, data, train, test)
     if refit and len(test):
-        settings = (Form(model.record["form"]), *settings[1:])
-        model = fitted_model(data, np.arange(len(data.labels)), *settings, progress)
+        same_form = Settings(**given | {"form": model.record["form"]})
+        model = model_of(np.arange(len(data.labels)), same_form)
     model.record |= tested
     model.record["refit"] = bool(refit and len(test))
+    model.record["settings"] = model.get_params()
     model.record["source"] |= {"train_rows": len(train)}
-    model.record["warnings"] += advice(data, train, test)
+    model.record["warnings"] += data.remarks + advice(data, train, test)
     model.record["seconds"] = perf_counter() - start
     model.record = json_value(model.record)
     return model
@@ -141,92 +146,9 @@ def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
         )
 
 
-def labelled_rows(source: Any, target: str, id_column: str | None) -> Labelled:
-    """The rows of a table that have a label."""
-    frame, name, short_rows = whole_table(source, (target, id_column or target))
-    series = named_column(frame, target, "target")
-    if id_column is not None:
-        check_named(frame.columns, id_column, "id")
-        if id_column == target:
-            raise TableError(f"Column {quoted(target)} cannot be both target and id.")
-    if not len(frame):
-        raise TableError(f"{name} has a header but no rows.")
-    labels, rows = labels_and_rows(series)
-    return Labelled(name, frame[rows], labels, rows, len(frame), target, id_column, short_rows)
-
-
-def fitted_model(
-    data: Labelled,
-    train: IntArray,
-    form: Form,
-    components: int | str,
-    allow_missing: bool,
-    random_state: int,
-    progress: Progress | None,
-) -> TableModel:
-    """A model learned from some of the rows."""
-    from sdgm.report.story import film
-
-    others = data.target, data.id_column
-    inputs, notes = chosen_columns(
-        data.frame, train, others, allow_missing=allow_missing, rows=data.rows
-    )
-    X = encoded(inputs, typed(inputs, data.frame)[train])
-    labels = data.labels[train]
-    classifier, forms, said = fitted_classifier(
-        X, feature_names(inputs), labels, form, components, random_state, progress
-    )
-    record = learning_record(classifier, forms[0]["form"])
-    record |= {"forms": forms, "warnings": said}
-    if isinstance(classifier, KernelSDGMClassifier):  # as all rows of files, they count from 1
-        record["relevance_rows"] = data.rows[train][classifier.relevance_] + 1
-    record["source"] = {
-        "name": data.name,
-        "rows": data.n_rows,
-        "rows_used": len(data.labels),
-        "class_counts": class_counts(data.labels),
-        "columns": [asdict(note) for note in notes],
-    }
-    story = film(classifier, X, labels)
-    forget_states(classifier)
-    return TableModel(inputs, data.target, classifier, record, story, data.id_column)
-
-
-def held_out_record(
-    model: TableModel, data: Labelled, train: IntArray, test: IntArray
-) -> dict[str, Any]:
-    """Measures on the rows held out, of the model and of baselines."""
-    inputs = typed(model.inputs, data.frame)
-    X_train, X_test = (encoded(model.inputs, inputs[rows]) for rows in (train, test))
-    train_codes, codes = (codes_among(data.labels[rows], model.classes_) for rows in (train, test))
-    P = model.proba_of(X_test)
-    values = partial(inputs[test].row, named=True)
-    held_out = evaluation(P, codes, model.classes_, values, data.rows[test])
-    shares = np.bincount(train_codes, minlength=len(model.classes_)) / len(train)
-    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # good enough for a baseline
-        logistic.fit(X_train, train_codes)
-    baselines = {
-        "logistic regression": logistic.predict_proba(X_test),
-        "majority class": np.tile(shares, (len(test), 1)),
-    }
-    return {
-        "held_out": held_out.as_dict(),
-        "baselines": [
-            {"name": name, **scores(Q, codes), **lead(losses(P, codes), losses(Q, codes))}
-            for name, Q in baselines.items()
-        ],
-    }
-
-
-def advice(data: Labelled, train: IntArray, test: IntArray) -> list[str]:
-    """Warnings about the rows: left out, cut short, too few."""
+def advice(data: TrainingRows, train: IntArray, test: IntArray) -> list[str]:
+    """Warnings about too few rows."""
     said = []
-    if data.n_rows > len(data.labels):
-        said.append(f"{counted(data.n_rows - len(data.labels), 'row')} without a label left out.")
-    if data.short_rows:
-        said.append(short_rows_sentence(data.short_rows))
     classes, counts = np.unique(data.labels[train], return_counts=True)
     for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
         if count < FEW_TO_LEARN:

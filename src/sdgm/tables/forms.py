@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.choosing import FAITHFUL, MAX_ROWS
@@ -19,7 +18,9 @@ from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import settings_of
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.tables.errors import polars
-from sdgm.tables.settings import Form
+from sdgm.tables.inputs import feature_names
+from sdgm.tables.settings import Form, Settings
+from sdgm.tables.training_rows import Encoded
 
 # difference in mean divergence from the dense model, in nats of log loss, that justifies a larger
 # model
@@ -47,10 +48,15 @@ class Iterations:
         return False
 
 
-def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
+def new_classifier(form: Form, settings: Settings, classes: list[Any]) -> BaseSDGM:
     """A classifier of this form; settings that are not given are chosen from the data."""
-    is_primal = form is Form.PRIMAL
-    given: dict[str, Any] = {"random_state": random_state, "record_states": True}
+    is_primal, components = form is Form.PRIMAL, settings.n_components
+    given: dict[str, Any] = {
+        "class_weight": settings.class_weight_of(classes),
+        "max_weights": settings.max_weights,
+        "random_state": settings.random_state,
+        "record_states": True,
+    }
     if components != "auto":
         others = ("covariance_type",) if is_primal else ("kernel", "gamma")
         given |= {"n_components": components, **dict.fromkeys(others, "auto")}
@@ -58,13 +64,7 @@ def new_classifier(form: Form, components: Any, random_state: int) -> BaseSDGM:
 
 
 def fitted_classifier(
-    X: FloatArray,
-    names: tuple[str, ...],
-    labels: np.ndarray[Any, Any],
-    form: Form,
-    components: Any,
-    random_state: int,
-    progress: Progress | None = None,
+    rows: Encoded, settings: Settings, progress: Progress | None = None
 ) -> tuple[BaseSDGM, list[dict[str, Any]], list[str]]:
     """A fitted classifier, a summary of each form that was tried, and the warnings of the fit.
 
@@ -73,18 +73,19 @@ def fitted_classifier(
     one with fewer numbers is taken, unless the other is closer by more than `WORTH_IT`. Beyond
     `MAX_ROWS` rows only the primal form is tried.
     """
-    forms = [form]
-    if form is Form.AUTO:
-        forms = [Form.PRIMAL, Form.DUAL] if len(X) <= MAX_ROWS else [Form.PRIMAL]
-    frame = polars().from_numpy(X, schema=list(names))
+    forms = [Form(settings.form)]
+    if forms == [Form.AUTO]:
+        forms = [Form.PRIMAL, Form.DUAL] if len(rows.X) <= MAX_ROWS else [Form.PRIMAL]
+    frame = polars().from_numpy(rows.X, schema=list(feature_names(rows.inputs)))
+    classes = np.unique(rows.labels).tolist()
     fitted, tried, said = [], [], []
     for each in forms:
-        classifier = new_classifier(each, components, random_state)
+        classifier = new_classifier(each, settings, classes)
         watch(classifier, each, progress)
         start = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            classifier.fit(frame, labels)
+            classifier.fit(frame, rows.labels, rows.sample_weight)
         classifier.__dict__.pop("_skl_callbacks", None)
         fitted.append(classifier)
         said.append([str(warning.message) for warning in caught])

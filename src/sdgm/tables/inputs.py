@@ -28,6 +28,8 @@ class Number:
         What stands in for a missing value; None where training saw none, and one is refused.
     indicator : bool
         Whether a second feature says, with a one, that the value was missing.
+    is_date : bool
+        Whether the column holds dates; the numbers are then days since 1970-01-01.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Number:
     name: str
     fill: float | None = None
     indicator: bool = False
+    is_date: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -19,16 +19,16 @@ MANY_LABELS, ROWS_PER_LABEL = 20, 5
 MISSING = -2  # code of a row without a label
 
 
-def check_named(columns: Sequence[str], name: str, what: str) -> None:
+def check_named(columns: Sequence[str], name: str, purpose: str) -> None:
     """Refuse a name that no column has, with the most similar one."""
     if name not in columns:
         hint = did_you_mean(name, columns)
-        raise TableError(f"There is no column {quoted(name)} for the {what}: {hint}")
+        raise TableError(f"There is no column {quoted(name)} {purpose}: {hint}")
 
 
 def named_column(frame: Any, name: str, what: str) -> Any:
     """A column of a polars frame by name."""
-    check_named(frame.columns, name, what)
+    check_named(frame.columns, name, f"for the {what}")
     return frame.get_column(name)
 
 

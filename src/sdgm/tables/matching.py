@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray
 from sdgm.tables.errors import TableError, did_you_mean, listed, polars, quoted
 from sdgm.tables.inputs import Category, Input, Number, feature_names
-from sdgm.tables.values import as_numbers, as_texts, kind_of, nameless
+from sdgm.tables.values import as_days, as_numbers, as_texts, kind_of, nameless, time_zone
 from sdgm.text import counted
+
+KINDS = ("numbers", "texts")  # of which numbers and names can be made
 
 
 def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
@@ -48,17 +50,21 @@ def typed(inputs: Sequence[Input], frame: Any, first_row: int = 0) -> Any:
 
 def numbers(column: Number, series: Any, first_row: int) -> Any:
     """Values of a numeric column, null where missing."""
-    if kind_of(series) not in ("numbers", "texts"):
+    was, kinds = ("dates", ("dates", "texts")) if column.is_date else ("numbers", KINDS)
+    if kind_of(series) not in kinds:
         raise TableError(
-            f"Column {quoted(column.name)} holds {kind_of(series)}, but had numbers in training."
+            f"Column {quoted(column.name)} holds {kind_of(series)}, but had {was} in training."
         )
-    values, odd = as_numbers(series)
+    if column.is_date:
+        check_no_zone(series)
+    values, odd = as_days(series) if column.is_date else as_numbers(series)
     if odd.any():
         row = int(odd.arg_true()[0])
         raise TableError(
             f"Column {quoted(column.name)} has the text {quoted(series[row])} in row "
-            f"{first_row + row + 1:,}, but had numbers in training; write a number, or nothing "
-            "where it is missing."
+            f"{first_row + row + 1:,}, but had {was} in training; write "
+            f"{'a date such as 2007-11-30' if column.is_date else 'a number'}, or nothing where it "
+            "is missing."
         )
     check_finite(column.name, values, first_row)
     if column.fill is None and values.null_count():
@@ -74,7 +80,7 @@ def names(column: Category, series: Any) -> Any:
     """Values of a column of names, null where missing."""
     is_fraction = series.dtype.is_float() or series.dtype.is_decimal()
     kind = "fractions" if is_fraction else kind_of(series)
-    if kind not in ("numbers", "texts"):
+    if kind not in KINDS:
         raise TableError(
             f"Column {quoted(column.name)} holds {kind}, but had names in training, such as "
             f"{listed(column.levels[:3])}."
@@ -82,12 +88,21 @@ def names(column: Category, series: Any) -> Any:
     return as_texts(series)
 
 
-def check_finite(name: str, values: Any, first_row: int = 0, rows: IntArray | None = None) -> None:
-    """Refuse infinite values; ``rows`` are the rows of the file, where some were left out."""
+def check_no_zone(series: Any) -> None:
+    """Refuse times of a time zone: what a day is would depend on it."""
+    zone = time_zone(series)
+    if zone is not None:
+        raise TableError(
+            f"Column {quoted(series.name)} has times of a time zone, {quoted(zone)}; convert them "
+            "to times without one, or exclude the column."
+        )
+
+
+def check_finite(name: str, values: Any, first_row: int = 0) -> None:
+    """Refuse infinite values."""
     infinite = values.is_infinite()
     if infinite.any():
         row = int(infinite.arg_true()[0])
-        row = row if rows is None else int(rows[row])
         raise TableError(
             f"Column {quoted(name)} has an infinite value in row {first_row + row + 1:,}; write a "
             "number, or nothing where it is missing."

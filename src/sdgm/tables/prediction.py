@@ -19,6 +19,7 @@ from sdgm.tables.writing import frame_writer, output_suffix
 
 # called with the rows predicted, and the bytes of the file that were read, where known
 Progress = Callable[[int, int | None], None]
+READ = ("short_rows", "encoding")  # what text files say of themselves
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Predicted:
     lacks_id: bool  # whether the table has no id column although the model's had one
     seconds: float
     short_rows: int = 0  # of a text file, that end before the last of the columns that are read
+    encoding: str = "UTF-8"  # of a text file, as it was read
 
 
 def predict_table(
@@ -88,13 +90,17 @@ def predict_table(
     refuse_input(output, source)
     with open_table(source) as table:
         if id_column is not None:
-            check_named(table.columns, id_column, "id")
+            check_named(table.columns, id_column, "for the id")
         wanted_id = id_column or model.id_column
         kept = wanted_id if wanted_id in table.columns else None
         names = output_names(model, kept, proba=proba, std=std)
         check_columns(model.inputs, table.columns)
         columns = list(dict.fromkeys([*(column.name for column in model.inputs), kept]))
-        numbers = {column.name for column in model.inputs if isinstance(column, Number)} - {kept}
+        numbers = {
+            column.name
+            for column in model.inputs
+            if isinstance(column, Number) and not column.is_date and column.name != kept
+        }
         n_rows = 0
         with frame_writer(output) as write:
             for chunk in table.chunks([name for name in columns if name is not None], numbers):
@@ -106,8 +112,8 @@ def predict_table(
                 write(polars().DataFrame(schema=dict.fromkeys(names, polars().String)))
         ignored = unknown_columns(model, table.columns, kept)
         lacks_id = wanted_id is not None and kept is None
-        short = getattr(table, "short_rows", 0)
-    return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start, short)
+        read = {name: getattr(table, name) for name in READ if hasattr(table, name)}
+    return Predicted(n_rows, names, ignored, lacks_id, perf_counter() - start, **read)
 
 
 def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool) -> tuple[str, ...]:
@@ -129,6 +135,7 @@ def unknown_columns(model: TableModel, columns: Sequence[str], kept: str | None)
     """Columns that were not in the training table."""
     known = {column.name for column in model.inputs} | {model.target, model.id_column, kept}
     source = model.record.get("source") or {}
+    known.add(source.get("weights"))
     known |= {column.get("name") for column in source.get("columns") or []}
     return tuple(name for name in columns if name not in known)
 

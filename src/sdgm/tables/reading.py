@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sdgm.tables.delimited import DelimitedText
-from sdgm.tables.errors import TableError, listed, package, polars, quoted
+from sdgm.tables.errors import TableError, listed, package, polars, quoted, reading_remarks
 from sdgm.tables.files import CHUNK_ROWS, FilePart
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
+SEVERAL_TYPES = "Column {} holds values of several types; make them all numbers or all text."
 SAME_NAME = "The frame has several columns of one name; rename all but one."
 
 
@@ -84,11 +85,14 @@ def open_table(source: Any) -> Iterator[Table]:
 def polars_frame(source: Any) -> Any:
     """A frame of pandas, pyarrow, polars or another library that narwhals reads, as polars."""
     pl, nw = polars(), package("narwhals")
+    if isinstance(source, np.ndarray | Mapping):
+        return pl.DataFrame(columns_of(source))
     try:
         frame = nw.from_native(source)
     except TypeError:
         raise TypeError(
-            f"A table is a path or a pandas, pyarrow or polars frame, not {type(source).__name__}."
+            "A table is a path, a pandas, pyarrow or polars frame, an array of rows or a dict of "
+            f"columns, not {type(source).__name__}."
         ) from None
     except nw.exceptions.DuplicateError:
         raise TableError(SAME_NAME) from None
@@ -99,15 +103,41 @@ def polars_frame(source: Any) -> Any:
     columns: dict[str, Any] = {}
     for name in frame.columns:  # pandas takes other names than texts
         try:
-            columns[str(name)] = polars_series(frame.get_column(name))
+            column = polars_series(frame.get_column(name))
+            if frame.schema[name] == nw.Categorical and column.dtype.is_numeric():
+                column = column.cast(pl.String).cast(pl.Categorical)  # of numbers, in pandas
+            columns[str(name)] = column
         except (ValueError, TypeError, pl.exceptions.PolarsError):
-            raise TableError(
-                f"Column {quoted(name)} holds values of several types; make them all numbers or "
-                "all text."
-            ) from None
+            raise TableError(SEVERAL_TYPES.format(quoted(name))) from None
     if len(columns) < len(frame.columns):
         raise TableError(SAME_NAME)
     return pl.DataFrame(columns)
+
+
+def columns_of(source: np.ndarray[Any, Any] | Mapping[Any, Any]) -> dict[str, Any]:
+    """The columns of an array of rows, which are x1, x2 and so on, or of a mapping."""
+    if isinstance(source, Mapping):
+        columns = dict(source)
+    elif source.dtype.names is not None:
+        columns = {name: source[name] for name in source.dtype.names}
+    elif source.ndim == 2:
+        columns = {f"x{i + 1}": column for i, column in enumerate(source.T)}
+    else:
+        raise TableError(f"An array of rows has two dimensions, not {source.ndim}.")
+    return {str(name): column_series(name, values) for name, values in columns.items()}
+
+
+def column_series(name: Any, values: Any) -> Any:
+    """A column of any kind as polars; NaN among objects is missing."""
+    pl, nw = polars(), package("narwhals")
+    try:
+        if isinstance(values, np.ndarray) and values.dtype == object:
+            values = [None if value != value else value for value in values.tolist()]
+        elif nw.dependencies.is_into_series(values) and not isinstance(values, np.ndarray):
+            return polars_series(nw.from_native(values, series_only=True))
+        return pl.Series(values.tolist() if isinstance(values, np.ndarray) else list(values))
+    except (ValueError, TypeError, pl.exceptions.PolarsError):
+        raise TableError(SEVERAL_TYPES.format(quoted(name))) from None
 
 
 def polars_series(column: Any) -> Any:
@@ -153,7 +183,13 @@ class Whole(NamedTuple):
 
     frame: Any  # of polars
     name: str
-    short_rows: int  # rows of a text file that end before the last column
+    short_rows: int = 0  # rows of a text file that end before the last column
+    encoding: str = "UTF-8"  # of a text file
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the user should know of how the table was read."""
+        return reading_remarks(self.name, self.encoding, self.short_rows)
 
 
 def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
@@ -170,7 +206,8 @@ def whole_table(source: Any, keep: Collection[str] = ()) -> Whole:
         if isinstance(table, DelimitedText):
             columns = [frame.get_column(name) for name in table.columns if name not in keep]
             frame = frame.with_columns(with_points_if_numbers(table, each) for each in columns)
-        return Whole(frame, table.name, getattr(table, "short_rows", 0))
+            return Whole(frame, table.name, table.short_rows, table.encoding)
+        return Whole(frame, table.name)
 
 
 def with_points_if_numbers(table: DelimitedText, texts: Any) -> Any:

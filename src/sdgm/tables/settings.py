@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from sdgm.tables.errors import SettingError
+from sdgm.tables.errors import SettingError, listed, quoted
 
 
 class Form(StrEnum):
@@ -26,6 +29,44 @@ class Missing(StrEnum):
 
     IMPUTE = "impute"
     ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to learn from a table, checked when it is made."""
+
+    form: str = "auto"
+    components: int | str = "auto"
+    missing: str = "impute"
+    class_weight: Mapping[Any, float] | str | None = None
+    max_weights: int | None = None
+    random_state: Any = None
+
+    def __post_init__(self) -> None:
+        Form(self.form)
+        checked_components(self.components)
+        check_missing(self.missing)
+        check_class_weight(self.class_weight)
+        check_max_weights(self.max_weights)
+
+    @property
+    def n_components(self) -> int | str:
+        """A number of components, or "auto"."""
+        return checked_components(self.components)
+
+    def class_weight_of(self, classes: Sequence[Any]) -> dict[Any, float] | str | None:
+        """Weights by label; labels of other types that are written alike are found."""
+        given = self.class_weight
+        if not isinstance(given, Mapping):
+            return given
+        by_name = {str(label): label for label in classes}
+        unknown = [name for name in given if str(name) not in by_name]
+        if unknown:
+            raise SettingError(
+                "class_weight",
+                f"names {quoted(unknown[0])}, which is no class; there are {listed(classes)}.",
+            )
+        return {by_name[str(name)]: float(weight) for name, weight in given.items()}
 
 
 def checked_components(components: int | str) -> int | str:
@@ -50,3 +91,51 @@ def check_test_size(test_size: float) -> None:
         raise SettingError(
             "test_size", f"must be at least 0 and below 1, got {test_size}; 0.25 is usual."
         )
+
+
+def check_max_weights(max_weights: int | None) -> None:
+    """Refuse a budget without a weight."""
+    if max_weights is not None and max_weights < 1:
+        raise SettingError("max_weights", f"must be a positive integer, got {max_weights!r}.")
+
+
+def check_class_weight(class_weight: Mapping[Any, float] | str | None) -> None:
+    """Refuse what is neither "balanced" nor positive numbers by label."""
+    if class_weight is None or class_weight == "balanced":
+        return
+    if not isinstance(class_weight, Mapping):
+        raise SettingError(
+            "class_weight", f"must be balanced or a number for each label, got {class_weight!r}."
+        )
+    for label, weight in class_weight.items():
+        if not 0.0 < weight < float("inf"):
+            raise SettingError(
+                "class_weight",
+                f"must have a positive number for each label, got {weight!r} for {quoted(label)}.",
+            )
+
+
+def class_weight_from(text: str | None) -> dict[str, float] | str | None:
+    """The option of the command: ``balanced``, or ``LABEL=NUMBER`` with commas between them.
+
+    Examples
+    --------
+    >>> class_weight_from("ill=5,well=1")
+    {'ill': 5.0, 'well': 1.0}
+    """
+    if text is None or text == "balanced":
+        return text
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        label, _, number = part.rpartition("=")
+        try:
+            weights[label.strip()] = float(number)
+        except ValueError:
+            label = ""
+        if not label:
+            raise SettingError(
+                "class_weight",
+                f"must be balanced, or such as ill=5,well=1; {quoted(part)} is not.",
+            )
+    check_class_weight(weights)
+    return weights

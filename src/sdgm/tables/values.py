@@ -13,6 +13,13 @@ MISSING_NUMBERS = (*MISSING_NAMES, "none", "missing", "-", "--", ".")
 DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 BOOLEANS = ("true", "false")
+# a date with the year first, and perhaps a time; with a zone it is refused
+DAY, TIME = r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?"
+DATE = rf"^{DAY}(?:[T ]+{TIME})?$"
+ZONED = rf"^{DAY}[T ]+{TIME}\s?(?:Z|[A-Z]{{3,4}}|[+-]\d{{2}}:?(?:\d{{2}})?)$"
+# day and month cannot be told apart in all of these
+OTHER_DATE = r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?$"
+MICROSECONDS, SECONDS = 86_400e6, 86_400.0  # of a day
 # formats of numbers that are not read: what is typical of each, and the pattern of a number in it
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FORMATS = {
@@ -36,7 +43,16 @@ def kind_of(series: Any) -> str:
         return "numbers"
     if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         return "texts"
-    return "dates" if dtype.is_temporal() else str(dtype).lower()
+    if dtype in (pl.Date, pl.Datetime):
+        return "dates"
+    names = {pl.Duration: "durations", pl.Time: "times of day"}
+    return names.get(dtype.base_type(), str(dtype).lower())
+
+
+def is_categorical(series: Any) -> bool:
+    """Whether the type of a column says that its values are names, even if they are digits."""
+    pl = polars()
+    return series.dtype in (pl.Categorical, pl.Enum)
 
 
 def nameless(series: Any) -> Any:
@@ -71,6 +87,37 @@ def as_numbers(series: Any) -> tuple[Any, Any]:
         numbers = numbers.set(odd & is_true, 1.0).set(odd & ~is_true, 0.0)
         odd = pl.repeat(False, len(series), eager=True)
     return numbers, odd
+
+
+def as_days(series: Any) -> tuple[Any, Any]:
+    """Dates as days since 1970-01-01, null where missing; and where a text is no date."""
+    pl = polars()
+    series = nameless(series)
+    if kind_of(series) == "dates":
+        days = series.cast(pl.Datetime("us")).dt.epoch("us") / MICROSECONDS
+        return days, pl.repeat(False, len(series), eager=True)
+    texts = as_texts(series)
+    year, month, day, *time = (
+        texts.str.extract(DATE, i).cast(pl.Float64, strict=False) for i in range(1, 7)
+    )
+    frame = pl.DataFrame([year.alias("y"), month.alias("m"), day.alias("d")])
+    parts = [pl.col(name).cast(pl.Int32).cast(pl.String) for name in "ymd"]
+    written = frame.select(pl.concat_str(parts, separator="-")).to_series()
+    days = written.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    hour, minute, second = (each.fill_null(0.0) for each in time)
+    days = days + (3600.0 * hour + 60.0 * minute + second) / SECONDS
+    return days, days.is_null() & texts.is_not_null()
+
+
+def time_zone(series: Any) -> str | None:
+    """The time zone of a column, or a text with one; None if there is none."""
+    if kind_of(series) == "dates":
+        return getattr(series.dtype, "time_zone", None)
+    if kind_of(series) != "texts":
+        return None
+    texts = as_texts(series).drop_nulls()
+    zoned = texts.str.contains(ZONED)
+    return texts.filter(zoned)[0] if len(texts) and zoned.mean() > 0.5 else None
 
 
 def are_booleans(texts: Any) -> bool:
