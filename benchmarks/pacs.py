@@ -1,12 +1,13 @@
 """Fitted heads on frozen features of PACS, and whether several modes per class help.
 
-PACS has seven classes of pictures in four styles: photographs, paintings, cartoons and sketches. The
-features are those of an EfficientNet-Lite0 that was trained on ImageNet. Heads:
+PACS has seven classes of pictures in four styles: photographs, paintings, cartoons and sketches.
+The features are those of an EfficientNet-Lite0 that was trained on ImageNet. Heads:
 
-- logistic regression on all features, standardised, its ridge by three folds (five values, log loss);
+- logistic regression on all features, standardised, its ridge by three folds from five values;
 - `fit_head`, and `fit_head` with a sparse student;
-- scores that are linear or quadratic in all features, with M components per class: those are k-means
-  clusters of the class, or the true styles, and are told apart by the ridge regression of `fit_head`;
+- scores that are linear or quadratic in all features, with M components per class: those are
+  k-means clusters of the class, or the true styles, and the ridge regression of `fit_head` learns
+  to tell them apart;
 - `SDGMClassifier` with M components and linear scores on 32 principal components, from labels.
 
 Modes are compared on the first splits only. In the second part a style is left out of the training
@@ -275,6 +276,8 @@ def against_logistic(records: list[Record]) -> str:
     """How much lower error and log loss are, over the splits of one number of rows."""
     lines = []
     base = {r["split"]: r for r in select(records, head=LOGISTIC)}
+    if not base:
+        return ""
     for name in (FITTED, STUDENT):
         own = {r["split"]: r for r in select(records, head=name)}
         both = sorted(base.keys() & own.keys())
