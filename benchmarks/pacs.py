@@ -16,7 +16,7 @@ rows, and is all that is tested.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import product
@@ -55,8 +55,8 @@ SOURCE = "the mean features of EfficientNet-Lite0 (160 pixels) of the PACS pictu
 STYLES = ("photo", "painting", "cartoon", "sketch")
 ROWS = (50, 200, 500, 2000, 7000)
 MOST_TESTED = 3000
-# splits with all modes, and of the largest number of rows at all
-MODE_SPLITS, LARGEST_SPLITS = 2, 1
+# splits with all modes, of few rows and of many, and splits at all of the most rows
+FEW_SPLITS, MODE_SPLITS, MOST_SPLITS = 3, 1, 1
 ALL, UNSEEN = "all styles", "a style left out"
 UNSEEN_ROWS = 2000
 MODES = (1, 2, 4, 8)
@@ -84,15 +84,20 @@ def cells(plan: Plan) -> list[Cell]:
     """One process for all heads of a split."""
     if plan.quick:
         return [{"part": ALL, "rows": 200, "split": 0, "style": -1}]
+    splits = {n: FEW_SPLITS for n in ROWS} | {2000: plan.repeats, max(ROWS): MOST_SPLITS}
     every = [
         {"part": ALL, "rows": n, "split": split, "style": -1}
-        for n, split in product((2000, *(n for n in ROWS if n != 2000)), range(plan.repeats))
-        if n < max(ROWS) or split < LARGEST_SPLITS
+        for n in (2000, *ROWS[:-2])
+        for split in range(splits[n])
+    ]
+    most = [
+        {"part": ALL, "rows": max(ROWS), "split": split, "style": -1}
+        for split in range(splits[max(ROWS)])
     ]
     unseen = [
         {"part": UNSEEN, "rows": UNSEEN_ROWS, "split": 0, "style": style} for style in range(4)
     ]
-    return every + unseen
+    return every + unseen + most
 
 
 def measure(part: str, rows: int, split: int, style: int) -> Iterator[Record]:
@@ -104,7 +109,13 @@ def measure(part: str, rows: int, split: int, style: int) -> Iterator[Record]:
     train, rest = (known[index] for index in next(drawn.split(known, have["y"][known])))
     test = rest if style < 0 else new
     test = test[: len(test) if rows == UNSEEN_ROWS else MOST_TESTED]
-    yield from Rows(have, train, test).heads(modes=split < MODE_SPLITS)
+    every = Rows(have, train, test)
+    yield from every.heads()
+    modes = split < (FEW_SPLITS if rows < 2000 else MODE_SPLITS)
+    if modes:
+        yield from every.modes((1, 4) if part == UNSEEN else (*MODES, TRUE_STYLES))
+    if modes and part == ALL and rows < max(ROWS):
+        yield from every.sparse_modes(MODES if rows < 2000 else MODES[:-1])
 
 
 class Rows:
@@ -116,19 +127,21 @@ class Rows:
             have[name][test] for name in ("X", "y", "style")
         )
 
-    def heads(self, *, modes: bool) -> Iterator[Record]:
-        """One record per head."""
-        for name, fit in (
-            (LOGISTIC, self.logistic),
-            (FITTED, self.fitted),
-            (STUDENT, partial(self.fitted, student=SDGMClassifier(1, random_state=0))),
-        ):
-            yield self.scored(name, 1, fit)
-        if not modes:
-            return
-        for kind, M in product(KINDS, (*MODES, TRUE_STYLES)):
+    def heads(self) -> Iterator[Record]:
+        """Logistic regression and fitted heads."""
+        yield self.scored(LOGISTIC, 1, self.logistic)
+        yield self.scored(FITTED, 1, self.fitted)
+        student = SDGMClassifier(1, random_state=0)
+        yield self.scored(STUDENT, 1, partial(self.fitted, student=student))
+
+    def modes(self, numbers: Sequence[int | str]) -> Iterator[Record]:
+        """Scores of components that are given."""
+        for kind, M in product(KINDS, numbers):
             yield self.scored(kind, M, partial(self.clusters, kind, M))
-        for M in MODES:
+
+    def sparse_modes(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """Components that are learned."""
+        for M in numbers:
             yield self.scored(SPARSE, M, partial(self.sparse, M))
 
     def scored(self, name: str, M: int | str, fit: Callable[[], Any]) -> Record:
@@ -251,7 +264,7 @@ def write(output: Path) -> Path:
         [n, kind, *(" / ".join(figures_of(select(own, M=M))[:2]) for M in (*MODES, TRUE_STYLES))]
         for n in numbers
         for kind in (*KINDS, SPARSE)
-        if (own := [r for r in select(every, rows=n, head=kind) if r["split"] < MODE_SPLITS])
+        if (own := select(every, rows=n, head=kind))
     ]
     left_out = [
         [name, M, *(" / ".join(figures_of(select(own, style=s))[:2]) for s in range(4))]
@@ -299,7 +312,7 @@ def draw_modes(records: list[Record], path: Path) -> None:
     )
     for column, kind in enumerate((*KINDS, SPARSE)):
         for (M, color), (row, field) in product(colors.items(), enumerate(("error", "log_loss"))):
-            own = [r for r in select(records, head=kind, M=M) if r["split"] < MODE_SPLITS]
+            own = select(records, head=kind, M=M)
             numbers = sorted(values_of(own, "rows"))
             factor = 100.0 if field == "error" else 1.0
             means = [factor * mean_of(select(own, rows=n), field) for n in numbers]
