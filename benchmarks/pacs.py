@@ -278,10 +278,26 @@ def write(output: Path) -> Path:
         output,
         "pacs",
         made_by=made_by(records),
+        progress=progress(records),
         heads=table(["rows", "head", "error %", "log loss", "ECE %", "CPU s", "splits"], heads),
         target=against_logistic(select(every, rows=2000)),
         modes=table(["rows", "scores", *by_modes], modes),
         unseen=table(["head", "M", *STYLES], left_out),
+    )
+
+
+def progress(records: list[Record]) -> str:
+    """How much of the plan the records hold."""
+    planned = cells(Plan(repeats=BENCHMARK.repeats))
+    done = [cell for cell in planned if select(records, **cell)]
+    left = len(planned) - len(done)
+    return (
+        ""
+        if not left
+        else (
+            f"**{left} of {len(planned)} cells are not measured yet**; what follows is of those "
+            "that are; the command goes on where it stopped."
+        )
     )
 
 
