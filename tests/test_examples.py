@@ -28,10 +28,11 @@ CLAIMS: dict[str, Callable[[Any], bool]] = {
     "export_to_c": lambda difference: difference < 1e-12,
     "onnx_runtime": lambda difference: difference < 1e-10,
     "table_to_model": lambda error: error[0] < error[1],
+    "fitted_head": lambda result: result[0] > 0.88 and result[1] < 5000,
     "torch_last_layer": lambda accuracy: accuracy[0] > 0.95 and accuracy[1] > accuracy[0] - 0.02,
 }
-# tests/nn/test_ecosystem.py runs these
-ELSEWHERE = {"lightning_head", "skorch_head"}
+# tests/nn/test_ecosystem.py and tests/nn/test_fitted_head.py run these
+ELSEWHERE = {"lightning_head", "skorch_head", "picture_folder"}
 
 NEEDS = {
     "moons_boundary": ("matplotlib",),
@@ -42,6 +43,7 @@ NEEDS = {
     "calibration_and_rejection": ("matplotlib",),
     "onnx_runtime": ("onnx", "onnxruntime"),
     "table_to_model": ("polars", "safetensors"),
+    "fitted_head": ("torch",),
     "torch_last_layer": ("torch",),
 }
 

@@ -9,6 +9,8 @@ except ModuleNotFoundError as error:
 
 from sdgm.nn.bridge import from_classifier, to_classifier
 from sdgm.nn.compact import compact
+from sdgm.nn.extraction import extract_features
+from sdgm.nn.fitted_head import Compression, fit_head
 from sdgm.nn.groups import parameter_groups
 from sdgm.nn.laplace import LaplacePosterior, laplace
 from sdgm.nn.layer import SDGM
@@ -19,6 +21,7 @@ from sdgm.nn.sparsity import LayerSparsity, Sparsity, sparsity
 
 __all__ = [
     "SDGM",
+    "Compression",
     "ELBOLoss",
     "LaplacePosterior",
     "LayerSparsity",
@@ -27,6 +30,8 @@ __all__ = [
     "Sparsity",
     "compact",
     "component_shares",
+    "extract_features",
+    "fit_head",
     "from_classifier",
     "laplace",
     "parameter_groups",
