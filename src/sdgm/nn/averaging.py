@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -44,7 +46,7 @@ def averaged_log_prob(
     size = max(1, BLOCK // (N_POINTS * K))
     variances = variances.clamp_min(torch.finfo(variances.dtype).tiny)  # for the root's gradient
     means, stds = scores.reshape(-1, K), variances.sqrt().reshape(-1, K)
-    blocks = zip(means.split(size), stds.split(size), strict=True)
+    blocks = zip(torch.split(means, size), torch.split(stds, size), strict=True)
     log_P = torch.cat([_over_points(*block, points) for block in blocks])  # of components
     largest = log_P.amax(dim=1, keepdim=True)
     P = torch.zeros_like(log_P[:, :1]).expand(-1, num_classes)
@@ -67,7 +69,7 @@ def normal_points(n_dimensions: int) -> Tensor:
     >>> normal_points(3).shape
     torch.Size([64, 3])
     """
-    sobol = torch.quasirandom.SobolEngine(n_dimensions, scramble=True, seed=0)
-    uniform = sobol.draw(N_POINTS, dtype=torch.float64)
+    sobol: Any = torch.quasirandom.SobolEngine  # its methods have no types
+    uniform: Tensor = sobol(n_dimensions, scramble=True, seed=0).draw(N_POINTS, dtype=torch.float64)
     half = 0.5 / N_POINTS  # the middle of the outermost intervals: nothing infinite
     return torch.special.ndtri(uniform.clamp(half, 1.0 - half))
