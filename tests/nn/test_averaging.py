@@ -62,6 +62,30 @@ def test_two_classes_are_those_of_integration(mean: float, variance: float) -> N
     assert float(P[0]) == pytest.approx(exact, abs=0.02)
 
 
+@pytest.mark.parametrize("mean", [6.0, 10.0, 16.0])
+@pytest.mark.parametrize("variance", [0.1, 1.0, 2.0])
+def test_classes_beyond_doubt_are_those_of_integration(mean: float, variance: float) -> None:
+    std = math.sqrt(2.0 * variance)
+
+    def integrand(s: float) -> float:
+        return float(expit(-s) * norm.pdf(s, mean, std))
+
+    wrong = quad(integrand, mean - 12.0 * std, mean + 12.0 * std, limit=200, epsabs=0.0)[0]
+    scores = torch.tensor([0.0, mean], dtype=torch.float64)
+    log_P = averaged_log_prob(scores, torch.full_like(scores, variance), torch.arange(2), 2)
+    assert float(log_P[0]) == pytest.approx(math.log(wrong), abs=0.4)
+
+
+def test_gradients_are_finite_without_noise() -> None:
+    scores = torch.tensor([1.0, 2.0, 0.0], dtype=torch.float64, requires_grad=True)
+    variances = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    averaged_log_prob(scores, variances, torch.arange(3), 3)[0].backward()
+    expected = torch.tensor([1.0, 0.0, 0.0]) - scores.detach().softmax(dim=0)
+    torch.testing.assert_close(scores.grad, expected)
+    assert variances.grad is not None
+    assert bool(variances.grad.isfinite().all())
+
+
 @pytest.mark.parametrize("n_components", [1, 2, [1, 3, 2]], ids=str)
 @torch.no_grad()
 def test_without_noise_it_is_the_plain_probability(n_components: int | list[int]) -> None:

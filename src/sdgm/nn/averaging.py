@@ -1,14 +1,16 @@
-"""Class probabilities averaged over normal scores, in closed form."""
+"""Class probabilities averaged over normal scores, by quadrature."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 # numbers that a block of rows may take: 16 MiB in single precision
 BLOCK = 1 << 22
+# points of the quadrature: with twice as many the log loss of images changed by less than 1%
+N_POINTS = 64
 
 
 def averaged_log_prob(
@@ -16,14 +18,14 @@ def averaged_log_prob(
 ) -> Tensor:
     """Log of class probabilities averaged over independent normal scores of components: (..., C).
 
-    The mean of the softmax of normal scores has no closed form. For two components MacKay's
-    approximation is good to one percent; for more it is used pair by pair: with means s and
-    variances v,
+    The mean of the softmax of normal scores has no closed form. It is taken over 64 points of a
+    Sobol sequence, the same for all rows and in every call, so that the result is a function of the
+    scores and of their variances.
 
-        P(k) ~ 1 / sum_j exp(-(s_k - s_j) / sqrt(1 + pi / 8 (v_k + v_j)))
-
-    up to the factor that makes the sum one. The probability of a class is the sum over its
-    components.
+    Approximations in closed form, component against component (MacKay's, whose log odds are those
+    of the means over ``sqrt(1 + pi / 8 v)``), are good where classes are in doubt. Where they are
+    not, which is what the log loss of a good network is made of, they are far too unsure: at a
+    difference of 16 with a variance of 4 the odds are exp(10) instead of exp(14).
 
     Parameters
     ----------
@@ -31,24 +33,21 @@ def averaged_log_prob(
     component_class : (K,) integer tensor
     num_classes : int
 
-    References
-    ----------
-    D. MacKay, "The Evidence Framework Applied to Classification Networks", Neural Computation 1992.
-    Z. Lu, E. Ie and F. Sha, "Mean-Field Approximation to Gaussian-Softmax Integral", 2020.
-
     Examples
     --------
     >>> scores, two = torch.tensor([[2.0, 0.0]]), torch.tensor([0, 1])
     >>> averaged_log_prob(scores, torch.zeros(1, 2), two, 2).exp()
     tensor([[0.8808, 0.1192]])
     >>> averaged_log_prob(scores, torch.full((1, 2), 2.0), two, 2).exp()
-    tensor([[0.7768, 0.2232]])
+    tensor([[0.7777, 0.2223]])
     """
     K = scores.shape[-1]
-    size = max(1, BLOCK // K**2)
-    parts = (torch.split(each.reshape(-1, K), size) for each in (scores, variances))
-    blocks = zip(*parts, strict=True)
-    log_P = torch.cat([_by_pairs(s, v) for s, v in blocks])
+    points = normal_points(K).to(scores)
+    size = max(1, BLOCK // (N_POINTS * K))
+    variances = variances.clamp_min(torch.finfo(variances.dtype).tiny)  # for the root's gradient
+    means, stds = scores.reshape(-1, K), variances.sqrt().reshape(-1, K)
+    blocks = zip(torch.split(means, size), torch.split(stds, size), strict=True)
+    log_P = torch.cat([_over_points(*block, points) for block in blocks])  # of components
     largest = log_P.amax(dim=1, keepdim=True)
     P = torch.zeros_like(log_P[:, :1]).expand(-1, num_classes)
     P = P.index_add(1, component_class, (log_P - largest).exp())
@@ -56,8 +55,21 @@ def averaged_log_prob(
     return (P.clamp_min(tiny).log() + largest).reshape(*scores.shape[:-1], num_classes)
 
 
-def _by_pairs(scores: Tensor, variances: Tensor) -> Tensor:
-    """Log probabilities of components: (N, K)."""
-    spread = (1.0 + math.pi / 8.0 * (variances[:, :, None] + variances[:, None, :])).sqrt()
-    log_odds = (scores[:, None, :] - scores[:, :, None]) / spread  # of j against k
-    return (-log_odds.logsumexp(dim=2)).log_softmax(dim=1)
+def _over_points(means: Tensor, stds: Tensor, points: Tensor) -> Tensor:
+    """Log of the components' mean probabilities: (N, K)."""
+    scores = means[:, None, :] + stds[:, None, :] * points  # (N, points, K)
+    return scores.log_softmax(dim=2).logsumexp(dim=1).log_softmax(dim=1)
+
+
+def normal_points(n_dimensions: int) -> Tensor:
+    """Points that are spread as independent standard normal variables are: (64, n_dimensions).
+
+    Examples
+    --------
+    >>> normal_points(3).shape
+    torch.Size([64, 3])
+    """
+    sobol: Any = torch.quasirandom.SobolEngine  # its methods have no types
+    uniform: Tensor = sobol(n_dimensions, scramble=True, seed=0).draw(N_POINTS, dtype=torch.float64)
+    half = 0.5 / N_POINTS  # the middle of the outermost intervals: nothing infinite
+    return torch.special.ndtri(uniform.clamp(half, 1.0 - half))

@@ -131,8 +131,8 @@ class SDGM(Mixture, SparseModule):
         root mean square is more than one are scaled down to about one, by a power of two.
     component_class : buffer of shape (K,)
     averages_noise : bool, default=False
-        Whether evaluation averages over the noise of the weights, in closed form: better
-        probabilities for some more arithmetic. To be set after training.
+        Whether evaluation averages over the noise of the weights: often better probabilities, for
+        some more arithmetic. To be set after training.
 
     References
     ----------
@@ -274,11 +274,12 @@ class SDGM(Mixture, SparseModule):
         return super().forward(x)
 
     def averaged_log_prob(self, x: Tensor) -> Tensor:
-        """``log P(c | x)`` averaged over the noise of the weights, in closed form: (..., C).
+        """``log P(c | x)`` averaged over the noise of the weights: (..., C).
 
         Given x, the score of a component is normal: the noise that the layer was trained with makes
-        it so. See `sdgm.nn.averaging.averaged_log_prob` for the approximation. Weights that
-        evaluation leaves out have no noise either.
+        it so. The average is over 64 fixed points, without random numbers; see
+        `sdgm.nn.averaging.averaged_log_prob`. Weights that evaluation leaves out have no noise
+        either.
         """
         self._check_width(x)
         return without_autocast(self._averaged_log_prob, x, self.weight.dtype)
