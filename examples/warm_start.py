@@ -17,8 +17,8 @@ def main() -> tuple[int, int]:
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]
 
-    going_on = SDGMClassifier(n_components=2, random_state=0, warm_start=True)
-    scratch = SDGMClassifier(n_components=2, random_state=0)
+    going_on = SDGMClassifier(n_components=2, teacher=None, random_state=0, warm_start=True)
+    scratch = SDGMClassifier(n_components=2, teacher=None, random_state=0)
 
     iterations = [0, 0]
     for n in (400, 600, 800, 1000):

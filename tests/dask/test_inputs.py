@@ -36,11 +36,13 @@ def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model(**parameters) -> sdgm_dask.SDGMClassifier:
-    return sdgm_dask.SDGMClassifier(**{"n_components": 1, "random_state": 0} | parameters)
+    return sdgm_dask.SDGMClassifier(
+        **{"n_components": 1, "teacher": None, "random_state": 0} | parameters
+    )
 
 
 def local(**parameters) -> SDGMClassifier:
-    return SDGMClassifier(**{"n_components": 1, "random_state": 0} | parameters)
+    return SDGMClassifier(**{"n_components": 1, "teacher": None, "random_state": 0} | parameters)
 
 
 def frame(**columns):

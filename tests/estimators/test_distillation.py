@@ -159,7 +159,7 @@ def test_a_class_with_few_rows_has_fewer_folds_and_a_warning() -> None:
 
 
 def test_without_a_teacher_labels_are_learned() -> None:
-    plain = SDGMClassifier(3, covariance_type="full", random_state=0).fit(X, y)
+    plain = SDGMClassifier(3, covariance_type="full", random_state=0, teacher=None).fit(X, y)
     model = SDGMClassifier(teacher=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     with pytest.raises(AttributeError, match="only after a fit that had a teacher"):

@@ -318,12 +318,12 @@ def test_given_responsibilities_are_the_start() -> None:
 @pytest.mark.parametrize("estimator", [SDGMClassifier, KernelSDGMClassifier])
 def test_several_starts_keep_the_best_and_record_all(estimator: Any) -> None:
     X, y = two_modes(100)
-    model = estimator(3, init="random", n_init=4, random_state=5).fit(X, y)
+    model = estimator(3, init="random", n_init=4, random_state=5, teacher=None).fit(X, y)
     assert model.start_log_evidences_.shape == (4,)
     assert model.log_evidence_ == model.start_log_evidences_.max()
     assert model.log_evidence_ == model.history_[-1].log_evidence
     singles = [
-        estimator(3, init="random", random_state=5 + start).fit(X, y).log_evidence_
+        estimator(3, init="random", random_state=5 + start, teacher=None).fit(X, y).log_evidence_
         for start in range(4)
     ]
     np.testing.assert_array_equal(model.start_log_evidences_, singles)
@@ -469,7 +469,7 @@ def test_clones_are_unfitted_and_equal(estimator: Any) -> None:
 
 
 def test_the_representation_names_changed_parameters_only() -> None:
-    assert repr(SDGMClassifier(2, teacher=None)) == "SDGMClassifier(n_components=2)"
+    assert repr(SDGMClassifier(2)) == "SDGMClassifier(n_components=2)"
     assert "SDGMClassifier" in SDGMClassifier()._repr_html_()
 
 
@@ -493,7 +493,7 @@ def test_a_warm_start_goes_on_from_the_last_fit(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", [SDGMClassifier, KernelSDGMClassifier])
 def test_a_long_fit_can_be_done_in_pieces(estimator: Any) -> None:
     X, y = two_modes(100)
-    model = estimator(2, random_state=0, warm_start=True, max_iter=5)
+    model = estimator(2, random_state=0, warm_start=True, max_iter=5, teacher=None)
     with own_warnings_allowed():
         for _ in range(30):
             model.fit(X, y)
@@ -600,7 +600,7 @@ def test_progress_lines_are_tidy(estimator: Any, capsys: pytest.CaptureFixture[s
 @every_estimator
 def test_the_history_has_one_record_per_iteration(estimator: Any) -> None:
     X, y = two_modes()
-    model = estimator(random_state=0).fit(X, y)
+    model = estimator(**PLAIN[estimator], random_state=0).fit(X, y)
     assert [record.iteration for record in model.history_] == list(range(1, model.n_iter_ + 1))
     last = model.history_[-1]
     assert last.n_weights == model.n_active_weights_

@@ -45,7 +45,7 @@ def table(seed: int = 0, n_rows: int = N) -> tuple[FloatArray, IntArray]:
 
 
 def model(**parameters) -> SDGMClassifier:
-    return SDGMClassifier(**{"n_components": 2, "random_state": 0} | parameters)
+    return SDGMClassifier(**{"n_components": 2, "teacher": None, "random_state": 0} | parameters)
 
 
 class Reader:
@@ -65,7 +65,7 @@ class Reader:
 @pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
 def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path: Path) -> None:
     X, y = table()
-    make = lambda: form(n_components=2, random_state=0)  # noqa: E731
+    make = lambda: form(n_components=2, teacher=None, random_state=0)  # noqa: E731
     with threadpool_limits(1, "blas"):
         expected = make().fit(X, y)
     with threadpool_limits(2, "blas"):
@@ -82,7 +82,7 @@ def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path
 @pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
 def test_neither_the_layout_of_the_table_nor_weights_of_one_change_a_bit(form) -> None:
     X, y = table()
-    make = lambda: form(n_components=2, random_state=0)  # noqa: E731
+    make = lambda: form(n_components=2, teacher=None, random_state=0)  # noqa: E731
     expected = make().fit(X, y)
     spaced = np.repeat(X, 2, axis=1)[:, ::2]
     for same in (np.asfortranarray(X), spaced, Reader(np.asfortranarray(X))):

@@ -44,7 +44,7 @@ class Reader:
 
 
 def model(form=SDGMClassifier, **parameters):
-    return form(**{"n_components": 1, "random_state": 0} | parameters)
+    return form(**{"n_components": 1, "teacher": None, "random_state": 0} | parameters)
 
 
 def on_disk(folder: Path, rows) -> np.ndarray:

@@ -129,10 +129,10 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
     fit = Fit(model, training, any(map(is_interrupted, choice.tried)))
     if fit.is_interrupted:
         return fit
-    if plan.max_weights is None:
-        if not plan.recipe.learns_alpha:
-            return fit
-        return without_needless(fit, plan.recipe, choice.learned, targets.judged, labelled)
+    if not plan.parameters.get("shared_vectors", False):  # of which none could leave alone
+        fit = without_needless(fit, plan.recipe, choice.learned, targets.judged, labelled)
+    if plan.max_weights is None or fit.is_interrupted:
+        return fit
     return within_budget(fit, plan.max_weights, plan.recipe, choice.learned, labelled)
 
 

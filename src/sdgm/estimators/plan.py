@@ -170,8 +170,21 @@ def plan_of(
 
 
 def teacher_of(estimator: Any) -> Any:
-    """The teacher, checked; special cases of the model, and the paper's preset, learn labels."""
-    teacher = getattr(estimator, "teacher", None)
+    """The teacher, checked; the paper's preset learns labels.
+
+    So do special cases of the model, which have no parameter for it, unless a setting is to be
+    chosen.
+    """
+    settings = settings_of(estimator)
+    if "teacher" in estimator.get_params(deep=False):
+        teacher = estimator.teacher
+    else:
+        teacher = "auto" if "auto" in map(str, settings.given.values()) else None
+        if teacher is not None and estimator.prior != Prior.ARD:
+            raise ValueError(
+                f"settings of {type(estimator).__name__} cannot be 'auto', since that needs "
+                "prior='ard'; give them values, or take SDGMClassifier."
+            )
     check_teacher(teacher)
     is_paper = estimator.preset == Preset.PAPER and not is_given(teacher)
     return None if is_paper else teacher
