@@ -56,7 +56,7 @@ def l1(terms: Monomials, X: Any, y: Any, seed: int) -> Iterator[Small]:
         with warnings.catch_warnings(action="ignore"):
             model.set_params(C=cost).fit(norms.transform(Phi), y)
         coef, intercept = model.coef_.copy(), model.intercept_.copy()
-        n_weights = np.count_nonzero(coef)
+        n_weights = int(np.count_nonzero(coef))
         centres = n_centres(terms.take((coef != 0.0).any(axis=0)))
         numbers = n_weights + max(len(intercept) - 1, 1) + centres
         yield Small(f"C = {cost:.3g}", numbers, 2 * n_weights,
