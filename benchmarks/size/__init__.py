@@ -55,13 +55,14 @@ def cells(plan: Plan) -> list[Cell]:
     methods = [f"SDGM, {teacher}" for teacher in TEACHERS] + peers
     if plan.quick:
         methods = ["SDGM, default teacher", "decision tree"]
-    return [
+    due: list[Cell] = [
         {"data": name, "split": split, "method": method}
         for split in range(plan.repeats)
         for name in (("iris", "titanic") if plan.quick else SETS)
         for method in methods
         if method != RVM or name in FOR_RVM
     ]
+    return sorted(due, key=lambda cell: (cell["split"], cell["method"] == RVM))
 
 
 def measure(data: str, split: int, method: str) -> Iterator[Record]:
