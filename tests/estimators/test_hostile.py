@@ -91,6 +91,8 @@ BAD_OPTIONS: list[tuple[tuple[type, ...], str, Any, str]] = [
     (BOTH_FORMS, "n_components", True, "whole number"),
     (BOTH_FORMS, "max_weights", 0, "at least 1"),
     (BOTH_FORMS, "max_weights", 2.5, "whole number"),
+    (BOTH_FORMS, "max_features", 0, "at least 1"),
+    (BOTH_FORMS, "max_features", True, "whole number"),
     ((DiscriminativeGMMClassifier,), "n_components", "auto", "prior='ard'"),
     (BOTH_FORMS, "standardize", "yes", "True"),
     (tuple(ESTIMATORS), "verbose", "loud", "number"),

@@ -65,6 +65,7 @@ def kernel_candidates(
     if not np.array_equal(problem.classes, classifier.classes_):
         return None
     rows = classifier.model_.scaler.standardized(X[problem.first_user_row])
+    rows += 0.0  # an input that is left out is zero, whatever its sign
     new = first_of_equals(replace(problem, X=rows))
     vectors, user_rows = rows[new], problem.first_user_row[new]
     if classifier.training_.learned_reference and len(vectors) > MAX_CANDIDATES:
