@@ -25,8 +25,9 @@ from sdgm.estimators.run import Run
 
 FORMS: dict[str, Any] = {"original form": SDGMClassifier, "dual form": KernelSDGMClassifier}
 TEACHERS: dict[str, Any] = {
-    "default teacher": lambda seed: "auto",
-    "boosted trees": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "default teacher": lambda seed: {},
+    "boosted trees": lambda seed: {"teacher": HistGradientBoostingClassifier(random_state=seed)},
+    "closest": lambda seed: {"max_divergence": 0},
 }
 
 
@@ -46,14 +47,14 @@ def students(teacher: str, X: Any, y: Any, seed: int) -> Iterator[Student]:
     """All models on the paths of the candidates that fits of both forms try."""
     targets: Targets | None = None
     for form, make in FORMS.items():
-        plan = plan_of(make(teacher=TEACHERS[teacher](seed), random_state=seed))
+        plan = plan_of(make(random_state=seed, **TEACHERS[teacher](seed)))
         with warnings.catch_warnings(action="ignore"):
             problem = prepared(X, y, None, plan)
             # what the teacher says does not depend on the form
             targets = targets or targets_of(plan.teacher, problem)
-            tried, _ = tried_candidates(
-                plan, targets, problem.classes, Run(), tolerance_of(targets)
-            )
+            limit = plan.max_divergence
+            enough = tolerance_of(targets) if limit is None else limit
+            tried, _ = tried_candidates(plan, targets, problem.classes, Run(), enough)
             for candidate, fit in tried:
                 learned = learned_by(candidate, targets)
                 path = points_below(fit.model, learned, plan.recipe, min_weights=1)

@@ -92,6 +92,8 @@ BAD_OPTIONS: list[tuple[tuple[type, ...], str, Any, str]] = [
     (BOTH_FORMS, "max_weights", 0, "at least 1"),
     (BOTH_FORMS, "max_weights", 2.5, "whole number"),
     (BOTH_FORMS, "max_features", 0, "at least 1"),
+    (BOTH_FORMS, "max_divergence", -0.1, "positive"),
+    (BOTH_FORMS, "max_divergence", "none", "positive"),
     (BOTH_FORMS, "max_features", True, "whole number"),
     ((DiscriminativeGMMClassifier,), "n_components", "auto", "prior='ard'"),
     (BOTH_FORMS, "standardize", "yes", "True"),

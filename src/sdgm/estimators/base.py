@@ -51,6 +51,7 @@ class BaseSDGM(
     predictive: str
     max_weights: int | None
     max_features: int | None
+    max_divergence: float | None
     random_state: Any
     warm_start: bool
     n_jobs: int | None

@@ -75,6 +75,11 @@ class KernelSDGMClassifier(BaseSDGM):
         The most features that the model may read. They are chosen first, with the teacher, by
         default a `KernelEnsembleClassifier`: those that tell most of what it says. The fit then
         sees no others. Needs a named kernel.
+    max_divergence : float or None, default=None
+        Only with a teacher: the mean divergence from it, in nats, up to which a model says the
+        same. The smallest such model is taken. None is 0.005, or a twentieth of the teacher's own
+        log loss if that is more. With zero the closest of all candidates is taken, which is the
+        largest more often than not; with ``max_weights`` the closest within.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -189,6 +194,7 @@ class KernelSDGMClassifier(BaseSDGM):
         predictive: str = "map",
         max_weights: int | None = None,
         max_features: int | None = None,
+        max_divergence: float | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -216,6 +222,7 @@ class KernelSDGMClassifier(BaseSDGM):
         self.predictive = predictive
         self.max_weights = max_weights
         self.max_features = max_features
+        self.max_divergence = max_divergence
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -57,7 +57,7 @@ class Plan:
     parameters : dict
         Of the estimator; the others are not the user's to change.
     alpha, prior, preset, standardize, init, class_weight, random_state, n_init, max_weights :
-    max_features, n_jobs, predictive, record_states, teacher :
+    max_features, max_divergence, n_jobs, predictive, record_states, teacher :
         As given.
     previous : (FittedModel, Training) or None
         What a warm start goes on from.
@@ -81,6 +81,7 @@ class Plan:
     n_init: int
     max_weights: int | None
     max_features: int | None
+    max_divergence: float | None
     n_jobs: int | None
     predictive: str
     record_states: bool
@@ -181,6 +182,7 @@ def plan_of(
         n_init=estimator.n_init,
         max_weights=estimator.max_weights,
         max_features=max_features_of(estimator, form),
+        max_divergence=estimator.max_divergence,
         n_jobs=estimator.n_jobs,
         predictive=estimator.predictive,
         record_states=estimator.record_states,
@@ -250,6 +252,8 @@ def recipe_of(estimator: Any) -> Recipe:
     boolean("warm_start", estimator.warm_start)
     if estimator.max_weights is not None:
         positive_integer("max_weights", estimator.max_weights)
+    if estimator.max_divergence not in (None, 0):
+        positive_number("max_divergence", estimator.max_divergence)
     boolean("record_states", estimator.record_states)
     if estimator.standardize is not None:
         boolean("standardize", estimator.standardize)
