@@ -38,8 +38,8 @@ AUTOMATIC: dict[str, Callable[[], Any]] = {
     "dual": lambda: KernelSDGMClassifier(random_state=0),
 }
 FIXED: dict[str, Callable[[], Any]] = {
-    "primal": lambda: SDGMClassifier(2, random_state=0),
-    "dual": lambda: KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0),
+    "primal": lambda: SDGMClassifier(2, random_state=0, teacher=None),
+    "dual": lambda: KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0, teacher=None),
 }
 
 

@@ -43,7 +43,7 @@ SIGNALS = {
 def classifier(name: str) -> KernelSDGMClassifier:
     """With automatic settings; digits have too many classes for that in a benchmark."""
     if name == "digits":
-        return KernelSDGMClassifier(1, kernel="rbf", random_state=0)
+        return KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None)
     return KernelSDGMClassifier(random_state=0)
 
 

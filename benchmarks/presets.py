@@ -45,7 +45,9 @@ def measure(problem: str, runs: int, preset: str) -> Record:
             (ripley(), number) if problem == RIPLEY else (rows_of("banana").split(number), 0)
         )
         X, y, X_test, y_test = split
-        model = KernelSDGMClassifier(preset=preset, gamma=1.0, standardize=False, random_state=seed)
+        model = KernelSDGMClassifier(
+            preset=preset, gamma=1.0, standardize=False, random_state=seed, teacher=None
+        )
         timed(lambda model=model, X=X, y=y: model.fit(X, y))
         error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
         loss = float(log_loss(y_test, model.predict_proba(X_test)))

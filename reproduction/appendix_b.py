@@ -121,6 +121,7 @@ def rows_and_model(
         standardize=False,
         preset=preset,
         random_state=state,
+        teacher=None,
     )
     return make_checkerboard(random_state=state), model
 

@@ -100,7 +100,11 @@ def as_published(situation: Situation) -> KernelSDGMClassifier:
 def scale_chosen(situation: Situation) -> GridSearchCV:
     """SDGM with the kernel scale chosen on the training rows."""
     model = KernelSDGMClassifier(
-        COMPONENTS_PER_CLASS, kernel="poly", standardize=False, random_state=situation.seed
+        COMPONENTS_PER_CLASS,
+        kernel="poly",
+        standardize=False,
+        random_state=situation.seed,
+        teacher=None,
     )
     return situation.chosen(model, {"gamma": situation.grid(SDGM_GAMMAS)})
 

@@ -133,7 +133,9 @@ def test_a_direction_without_say_leaves_no_gaussian() -> None:
 
 def test_inputs_without_a_term_are_not_used() -> None:
     X = np.random.default_rng(0).standard_normal((200, 4))
-    model = SDGMClassifier(1, covariance_type="tied").fit(X, X[:, 1] + 0.3 * X[:, 2] > 0)
+    model = SDGMClassifier(1, covariance_type="tied", teacher=None).fit(
+        X, X[:, 1] + 0.3 * X[:, 2] > 0
+    )
     words = describe(model)
     used = {name for mode in modes_of(words) for term in mode.terms for name in term.features}
     assert set(words.inputs) == used == {"x2", "x3"} and words.unused == ("x1", "x4")
@@ -247,7 +249,7 @@ def test_the_dictionary_is_json(kind: str) -> None:
 @pytest.mark.parametrize("labels", [[3, 5], ["a", "b c"], [False, True], [-1.0, 2.0]])
 def test_labels_keep_their_types(labels: Any) -> None:
     X, y = clusters(2)
-    words = describe(SDGMClassifier(n_components=1).fit(X, np.array(labels)[y]))
+    words = describe(SDGMClassifier(n_components=1, teacher=None).fit(X, np.array(labels)[y]))
     told = [each.label for each in words.classes]
     assert told == labels and [type(each) for each in told] == [type(each) for each in labels]
     assert f"class {labels[1]}, mode 1" in words.text()
@@ -273,7 +275,7 @@ def test_kernels_without_inputs_or_names_are_told_too() -> None:
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     words = describe(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T, y))
     assert "as given in place of the inputs" in words.text() and words.vectors[0].values == {}
-    words = describe(KernelSDGMClassifier(1, kernel=laplacian_kernel).fit(X, y))
+    words = describe(KernelSDGMClassifier(1, kernel=laplacian_kernel, teacher=None).fit(X, y))
     assert "by laplacian_kernel" in words.text() and set(words.vectors[0].values) == set(
         words.inputs
     )

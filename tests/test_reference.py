@@ -116,10 +116,10 @@ def test_first_iterations_equal_those_of_the_transcription(form: str, max_iter: 
     settings = {"preset": "paper", "init": r, "max_iter": max_iter, "record_states": True}
     if form == "original":
         Phi = quadratic_features(X)
-        model = SDGMClassifier(n_components, **settings).fit(X, y)
+        model = SDGMClassifier(n_components, **settings, teacher=None).fit(X, y)
     elif form == "dual":
         Phi = kernel_columns(X, X)
-        model = KernelSDGMClassifier(n_components, **settings).fit(X, y)
+        model = KernelSDGMClassifier(n_components, **settings, teacher=None).fit(X, y)
     else:
         Phi = kernel_columns(X, X)
         model = KernelSDGMClassifier(n_components, kernel="precomputed", **settings)

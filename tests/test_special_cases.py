@@ -171,7 +171,7 @@ def test_one_component_on_kernels_is_the_relevance_vector_machine(n_iter: int) -
     X, y = two_modes(60)
     settings: dict[str, Any] = {"gamma": 2.0, "preset": "paper", "max_iter": n_iter}
     with own_warnings_allowed():
-        model = KernelSDGMClassifier(1, kernel="rbf", **settings).fit(X, y)
+        model = KernelSDGMClassifier(1, kernel="rbf", **settings, teacher=None).fit(X, y)
         named = RVMClassifier(**settings).fit(X, y)
     Phi = np.column_stack([np.ones(len(X)), rbf_kernel(X, gamma=2.0)])
     w = relevance_vector_machine(Phi, 1 - y, n_iter)
@@ -233,7 +233,7 @@ def test_the_rvm_is_sparse_logistic_regression_with_kernel_values_as_inputs(
     settings: dict[str, Any] = {"preset": "paper", "max_iter": 50}
     with own_warnings_allowed():
         rvm = RVMClassifier(gamma=0.5, **settings).fit(X, y)
-        linear = SDGMClassifier(1, covariance_type="tied", **settings)
+        linear = SDGMClassifier(1, covariance_type="tied", **settings, teacher=None)
         linear.fit(rbf_kernel(X, gamma=0.5), y)
     new = blobs(30, n_classes, seed=1)[0]
     expected = linear.predict_proba(rbf_kernel(new, X, gamma=0.5))
@@ -246,7 +246,7 @@ def test_a_quadratic_kernel_is_the_original_form_with_other_weights() -> None:
     # w = sum_n psi_n phi(x_n) (Eq. 7) with (x'z + 1)^2 written out
     X, y = two_modes(120)
     model = KernelSDGMClassifier(
-        2, gamma=1.0, standardize=False, preset="fast", random_state=0
+        2, gamma=1.0, standardize=False, preset="fast", random_state=0, teacher=None
     ).fit(X, y)
     z1, z2 = model.relevance_vectors_.T
     rows = np.column_stack([np.ones(len(z1)), 2 * z1, 2 * z2, z1**2, 2 * z1 * z2, z2**2])

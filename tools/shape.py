@@ -59,7 +59,7 @@ def dual() -> Callable[[], Any]:
     from sdgm import KernelSDGMClassifier
 
     X, y = load_iris(return_X_y=True)
-    return lambda: KernelSDGMClassifier(n_components=3).fit(X, y)
+    return lambda: KernelSDGMClassifier(n_components=3, teacher=None).fit(X, y)
 
 
 def many_rows() -> Callable[[], Any]:
@@ -69,7 +69,7 @@ def many_rows() -> Callable[[], Any]:
     from sdgm import SDGMClassifier
 
     X, y = make_classification(MANY_ROWS, 5, n_informative=5, n_redundant=0, random_state=0)
-    return lambda: SDGMClassifier(n_components=3).fit(X, y)
+    return lambda: SDGMClassifier(n_components=3, teacher=None).fit(X, y)
 
 
 FITS = {

@@ -24,7 +24,7 @@ def measure(rows: int, kernel: str) -> Record:
     data = PROBLEMS["2 classes"]
     X, y = data.rows(rows, TRAIN)
     X_test, y_test = data.rows(TEST_ROWS, TEST)
-    model = KernelSDGMClassifier(2, kernel=KERNELS[kernel], degree=2, random_state=0)
+    model = KernelSDGMClassifier(2, kernel=KERNELS[kernel], degree=2, random_state=0, teacher=None)
     record = fitted(model, X, y)
     return {
         **record,

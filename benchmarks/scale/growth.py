@@ -54,7 +54,9 @@ def measure(problem: str, rows: int, model: str, round: int) -> Record:
     X_test, y_test = data.rows(TEST_ROWS, TEST)
     if model == SDGM:
         with counted(BlockedRows) as passes:
-            sdgm = SDGMClassifier(COMPONENTS[problem], covariance_type="full", random_state=round)
+            sdgm = SDGMClassifier(
+                COMPONENTS[problem], covariance_type="full", random_state=round, teacher=None
+            )
             record = fitted(sdgm, X, y)
         record |= sizes_of(sdgm) | passes.record()
         predict = sdgm.predict_proba

@@ -31,7 +31,7 @@ def measure(model: str, rows: int) -> Record:
     X, y = train[0][order].reshape(rows, -1) / 255.0, train[1][order].astype(np.int64)
     X_test, y_test = test[0].reshape(len(test[1]), -1) / 255.0, test[1].astype(np.int64)
     if model == SDGM:
-        sdgm = SDGMClassifier(1, covariance_type="diag", random_state=0)
+        sdgm = SDGMClassifier(1, covariance_type="diag", random_state=0, teacher=None)
         record = fitted(sdgm, X, y) | sizes_of(sdgm)
         return record | quality(y_test, in_parts(sdgm.predict_proba, X_test))
     if model == SQUARES:

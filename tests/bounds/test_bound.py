@@ -35,8 +35,8 @@ def ripley(n: int, seed: int = 0) -> tuple[FloatArray, IntArray]:
 
 
 MODELS = [
-    SDGMClassifier(2, random_state=0),
-    KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0),
+    SDGMClassifier(2, random_state=0, teacher=None),
+    KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0, teacher=None),
     KernelSDGMClassifier(1, preset="paper", random_state=0),
     RVMClassifier(),
     DiscriminativeGMMClassifier(1),
@@ -68,14 +68,14 @@ def test_more_rows_make_it_tighter(model: Any) -> None:
 
 def test_more_confidence_makes_it_looser() -> None:
     X, y = ripley(300)
-    model = SDGMClassifier(2, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     sure, unsure = (pac_bayes_bound(model, X, y, delta=delta, **FEW_DRAWS) for delta in (1e-6, 0.2))
     assert sure.gibbs_bound > unsure.gibbs_bound
 
 
 def test_a_seed_gives_the_same_bound_again() -> None:
     X, y = ripley(200)
-    model = SDGMClassifier(2, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     first = pac_bayes_bound(model, X, y, random_state=3, **FEW_DRAWS)
     assert pac_bayes_bound(model, X, y, random_state=3, **FEW_DRAWS) == first
     other = pac_bayes_bound(model, X, y, random_state=4, **FEW_DRAWS)
@@ -85,7 +85,7 @@ def test_a_seed_gives_the_same_bound_again() -> None:
 
 def test_fewer_draws_are_paid_for() -> None:
     X, y = ripley(200)
-    model = SDGMClassifier(2, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     few, many = (
         np.mean([
             pac_bayes_bound(model, X, y, n_draws=n, random_state=seed).gibbs_bound
@@ -101,7 +101,7 @@ def test_fewer_draws_are_paid_for() -> None:
 
 def test_relevance_vectors_are_paid_for_and_left_out() -> None:
     X, y = ripley(300)
-    model = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0).fit(X, y)
+    model = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0, teacher=None).fit(X, y)
     bound = pac_bayes_bound(model, X, y, **FEW_DRAWS)
     R = len(model.relevance_)
     assert bound.n_rows == 300 - R
@@ -112,7 +112,7 @@ def test_relevance_vectors_are_paid_for_and_left_out() -> None:
 
 def test_terms_and_components_are_paid_for() -> None:
     X, y = ripley(300)
-    model = SDGMClassifier(2, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     bound = pac_bayes_bound(model, X, y, **FEW_DRAWS)
     K = len(model.mixture_weights_)
     n_weights = model.model_.active[:, 1:].sum(axis=1).tolist()
@@ -126,7 +126,7 @@ def test_terms_and_components_are_paid_for() -> None:
 def test_settings_are_paid_for_where_they_were_chosen() -> None:
     X, y = ripley(150)
     priors = 2 * math.log(len(PRIOR_VARIANCES))
-    given = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0).fit(X, y)
+    given = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0, teacher=None).fit(X, y)
     assert pac_bayes_bound(given, X, y, **FEW_DRAWS).kl_settings == pytest.approx(priors)
     automatic = KernelSDGMClassifier(random_state=0).fit(X, y)
     expected = priors + math.log(CHOICES["kernel"] * CHOICES["gamma"])
@@ -138,13 +138,15 @@ def test_settings_are_paid_for_where_they_were_chosen() -> None:
 
 def test_models_that_were_not_taken_are_paid_for() -> None:
     X, y = ripley(150)
-    model = SDGMClassifier(1, random_state=0).fit(X, y)
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(X, y)
     one, many = (pac_bayes_bound(model, X, y, n_alternatives=n, **FEW_DRAWS) for n in (1, 1000))
     assert many.kl_settings == pytest.approx(one.kl_settings + math.log(1000))
     assert many.gibbs_bound > one.gibbs_bound
 
 
-@pytest.mark.parametrize("model", [SDGMClassifier(1), RVMClassifier()], ids=["primal", "dual"])
+@pytest.mark.parametrize(
+    "model", [SDGMClassifier(1, teacher=None), RVMClassifier()], ids=["primal", "dual"]
+)
 def test_the_scaling_is_an_assumption_or_paid_for(model: Any) -> None:
     X, y = ripley(300)
     X = 30.0 + 5.0 * X
@@ -160,8 +162,8 @@ def test_the_scaling_is_an_assumption_or_paid_for(model: Any) -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        SDGMClassifier(1, standardize=False),
-        KernelSDGMClassifier(1, kernel="rbf", gamma=2.0, standardize=False),
+        SDGMClassifier(1, standardize=False, teacher=None),
+        KernelSDGMClassifier(1, kernel="rbf", gamma=2.0, standardize=False, teacher=None),
     ],
     ids=["primal", "dual"],
 )
@@ -177,7 +179,7 @@ def test_only_inputs_that_are_looked_at_are_paid_for() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(3.0, 1.0, size=(400, 6))
     y = (X[:, 0] + 0.3 * rng.normal(size=400) > 3.0).astype(int)
-    model = SDGMClassifier(1, covariance_type="tied", random_state=0).fit(X, y)
+    model = SDGMClassifier(1, covariance_type="tied", random_state=0, teacher=None).fit(X, y)
     assert len(model.terms_) < 6
     given, paid = (
         pac_bayes_bound(model, X, y, scaling=scaling, **FEW_DRAWS) for scaling in ("given", "paid")
@@ -205,9 +207,9 @@ def error_of_drawn(model: Any, bound: PACBayesBound, X: Any, new: Any, code: Any
 @pytest.mark.parametrize(
     "model",
     [
-        SDGMClassifier(2, random_state=0),
-        SDGMClassifier(1, random_state=0),
-        KernelSDGMClassifier(1, kernel="rbf", gamma=3.0, random_state=0),
+        SDGMClassifier(2, random_state=0, teacher=None),
+        SDGMClassifier(1, random_state=0, teacher=None),
+        KernelSDGMClassifier(1, kernel="rbf", gamma=3.0, random_state=0, teacher=None),
     ],
     ids=["primal", "one component", "dual"],
 )
@@ -226,7 +228,9 @@ def test_labels_that_mean_nothing_are_not_bounded_below_a_guess() -> None:
     rng = np.random.default_rng(0)
     for seed in range(5):
         X, y = rng.normal(size=(80, 2)), rng.integers(2, size=80)
-        model = KernelSDGMClassifier(1, kernel="rbf", gamma=20.0, random_state=seed).fit(X, y)
+        model = KernelSDGMClassifier(
+            1, kernel="rbf", gamma=20.0, random_state=seed, teacher=None
+        ).fit(X, y)
         assert pac_bayes_bound(model, X, y, **FEW_DRAWS).gibbs_bound > 0.5
 
 
@@ -238,7 +242,7 @@ def test_three_classes_named_by_words() -> None:
     y = np.arange(300) % 3
     X = rng.normal(size=(300, 2)) + 4.0 * np.eye(3)[y][:, :2]
     names = np.array(["one", "two", "three"])[y]
-    bound = pac_bayes_bound(SDGMClassifier(1).fit(X, names), X, names, **FEW_DRAWS)
+    bound = pac_bayes_bound(SDGMClassifier(1, teacher=None).fit(X, names), X, names, **FEW_DRAWS)
     assert bound.gibbs_error < bound.gibbs_bound < 0.5
 
 
@@ -255,7 +259,7 @@ def test_a_precomputed_kernel_leaves_its_relevance_vectors_out() -> None:
 
 def test_a_model_without_weights_still_has_a_bound() -> None:
     X, y = np.zeros((400, 2)), (np.arange(400) % 4 == 0).astype(int)
-    model = SDGMClassifier(1, random_state=0).fit(X, y)
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(X, y)
     assert not len(model.terms_)
     bound = pac_bayes_bound(model, X, y, **FEW_DRAWS)
     assert 0.2 < bound.gibbs_error < bound.gibbs_bound < 0.45
@@ -267,7 +271,7 @@ def test_a_model_without_weights_still_has_a_bound() -> None:
 @pytest.fixture(scope="module")
 def small() -> tuple[Any, FloatArray, IntArray]:
     X, y = ripley(80)
-    return KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y), X, y
+    return KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(X, y), X, y
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2, np.nan, "0.05", None, True])
@@ -324,7 +328,7 @@ def test_models_without_such_a_posterior_are_refused() -> None:
             pac_bayes_bound(other, X, y)
     with pytest.raises(NotFittedError):
         pac_bayes_bound(SDGMClassifier(), X, y)
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     set_covariance(model, None)
     with pytest.raises(ValueError, match="no covariance"):
         pac_bayes_bound(model, X, y)

@@ -26,7 +26,7 @@ def three_clouds(n: int = 90) -> tuple[FloatArray, IntArray]:
 
 
 MODELS = [
-    SDGMClassifier(2, random_state=0),
+    SDGMClassifier(2, random_state=0, teacher=None),
     SDGMClassifier(2, covariance_type="tied", prior="ridge", random_state=0),
     KernelSDGMClassifier(1, kernel="rbf", gamma=0.5, preset="paper", random_state=0),
 ]
@@ -91,7 +91,7 @@ def test_one_constant_is_left_out_because_only_differences_count() -> None:
 
 @pytest.mark.parametrize("loss", list(Loss))
 def test_losses_are_those_of_weights_drawn_once_for_all_rows(loss: Loss) -> None:
-    model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0))
+    model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0, teacher=None))
     posterior = weight_posterior(model.model_, Phi)
     answers = Answers(model.component_class_, 3, y, loss)
     rng = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def test_losses_are_those_of_weights_drawn_once_for_all_rows(loss: Loss) -> None
 
 
 def test_without_spread_the_losses_are_those_of_the_model() -> None:
-    model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0))
+    model, Phi, X, y = fitted(SDGMClassifier(2, random_state=0, teacher=None))
     mean, root = weight_posterior(model.model_, Phi).scores(Phi)
     rng = np.random.default_rng(0)
     error = Answers(model.component_class_, 3, y, Loss.ERROR)

@@ -107,7 +107,7 @@ def test_models_are_exported_beside_their_file_by_default(
 
 
 def test_a_classifier_without_columns_can_be_told_but_not_applied(tmp_path: Path) -> None:
-    bare = sdgm.SDGMClassifier(1).fit([[0.0], [1.0], [0.2], [1.2]], [0, 1, 0, 1])
+    bare = sdgm.SDGMClassifier(1, teacher=None).fit([[0.0], [1.0], [0.2], [1.2]], [0, 1, 0, 1])
     path = tmp_path / "bare.sdgm"
     sdgm.save(bare, path)
     done("inspect", path)
@@ -135,7 +135,7 @@ def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) ->
     X = np.random.default_rng(0).normal(size=(40, 15))
     names = [f"x{i}" for i in range(15)]
     rows = pl.DataFrame(X, schema=names)
-    bare = sdgm.SDGMClassifier(1, covariance_type="tied", max_iter=1)
+    bare = sdgm.SDGMClassifier(1, covariance_type="tied", max_iter=1, teacher=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sdgm.save(bare.fit(rows, X.sum(axis=1) > 0.0), tmp_path / "m.sdgm")

@@ -95,7 +95,9 @@ def test_any_chunking_ends_with_the_model_of_memory(
 @pytest.mark.usefixtures("small_scale")
 def test_predictions_are_lazy_and_have_the_chunks_of_the_rows() -> None:
     X, y = table()
-    model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(X, np.array(["a", "b", "c"])[y])
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, teacher=None).fit(
+        X, np.array(["a", "b", "c"])[y]
+    )
     rows = da.from_array(X, chunks=(400, 1))
     P, labels = model.predict_proba(rows), model.predict(rows)
     assert isinstance(P, da.Array) and isinstance(labels, da.Array)
@@ -121,9 +123,9 @@ def test_dataframes_give_names_and_weights_are_taken() -> None:
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=4)
     labels = dd.from_pandas(pd.Series(y), npartitions=4)
     weights = dd.from_pandas(pd.Series(weight), npartitions=4)
-    model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(frame, labels, weights)
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, teacher=None).fit(frame, labels, weights)
     assert model.feature_names_in_.tolist() == ["a", "b"]
-    expected = SDGMClassifier(2, random_state=0).fit(X, y, weight)
+    expected = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y, weight)
     assert_same(model, expected)
     assert model.score(frame, labels) == pytest.approx(expected.score(X, y))
     assert model.score(frame, labels, weights) == pytest.approx(expected.score(X, y, weight))
@@ -137,8 +139,8 @@ def test_dataframes_give_names_and_weights_are_taken() -> None:
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.0, 2: 3.0}])
 def test_class_weights_are_those_of_memory(class_weight) -> None:
     X, y = table()
-    expected = SDGMClassifier(2, random_state=0, class_weight=class_weight).fit(X, y)
-    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight=class_weight)
+    expected = SDGMClassifier(2, random_state=0, class_weight=class_weight, teacher=None).fit(X, y)
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight=class_weight, teacher=None)
     model.fit(da.from_array(X, chunks=300), da.from_array(y, chunks=500))
     assert_same(model, expected)
 
@@ -147,15 +149,17 @@ def test_class_weights_are_those_of_memory(class_weight) -> None:
 def test_balanced_classes_of_weighted_rows_are_those_of_memory() -> None:
     X, y = table()
     weight = np.random.default_rng(1).uniform(0.1, 3.0, size=N)
-    expected = SDGMClassifier(2, random_state=0, class_weight="balanced").fit(X, y, weight)
-    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight="balanced")
+    expected = SDGMClassifier(2, random_state=0, class_weight="balanced", teacher=None).fit(
+        X, y, weight
+    )
+    model = sdgm_dask.SDGMClassifier(2, random_state=0, class_weight="balanced", teacher=None)
     model.fit(*(da.from_array(part, chunks=400) for part in (X, y, weight)))
     assert_same(model, expected)
 
 
 def test_mistakes_are_one_sentence() -> None:
     X, y = table(100)
-    model = sdgm_dask.SDGMClassifier(1)
+    model = sdgm_dask.SDGMClassifier(1, teacher=None)
     with pytest.raises(ValueError, match=r"y has shape \(99,\) for 100 rows"):
         model.fit(da.from_array(X), da.from_array(y[:-1]))
     with pytest.raises(ValueError, match="one class only"):
@@ -173,7 +177,7 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
     y = rng.integers(0, 2, size=400_000, chunks=50_000)
     X = rng.normal(size=(400_000, 6), chunks=(50_000, 6)) + 0.8 * y[:, None]
     rows, labels = da.compute(X, y)
-    expected = SDGMClassifier(2, random_state=0).fit(rows, labels)
+    expected = SDGMClassifier(2, random_state=0, teacher=None).fit(rows, labels)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
@@ -186,7 +190,7 @@ def test_a_worker_that_is_killed_costs_time_not_the_result() -> None:
 
         killer = threading.Thread(target=kill)
         killer.start()
-        model = sdgm_dask.SDGMClassifier(2, random_state=0).fit(X, y)
+        model = sdgm_dask.SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
         killer.join()
         assert pids[0] not in client.run(os.getpid).values()
     assert_same(model, expected)
@@ -220,7 +224,7 @@ def test_bundles_lead_to_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None
     models = []
     for bundled in (1, 2, 4):
         monkeypatch.setattr(dask_rows, "bundled_groups", lambda *_, bundled=bundled: bundled)
-        models.append(sdgm_dask.SDGMClassifier(2, random_state=0).fit(*arrays))
+        models.append(sdgm_dask.SDGMClassifier(2, random_state=0, teacher=None).fit(*arrays))
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
 

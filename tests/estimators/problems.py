@@ -35,8 +35,8 @@ OWN_WARNINGS = (ComponentsReducedWarning, ConvergenceWarning, NumericalTroubleWa
 
 # one setting of each that is named, so that labels are learned as they are
 PLAIN: dict[type, dict[str, Any]] = {
-    SDGMClassifier: {"n_components": 3},
-    KernelSDGMClassifier: {"n_components": 3},
+    SDGMClassifier: {"n_components": 3, "teacher": None},
+    KernelSDGMClassifier: {"n_components": 3, "teacher": None},
     RVMClassifier: {},
     DiscriminativeGMMClassifier: {},
 }

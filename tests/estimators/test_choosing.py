@@ -408,13 +408,15 @@ def test_a_warm_start_keeps_what_was_chosen_and_the_teacher(form: Any) -> None:
 
 def test_auto_for_one_setting_leaves_the_others_as_given() -> None:
     X, y = PROBLEMS["moons"]
-    model = KernelSDGMClassifier(1, kernel="rbf", gamma="auto", random_state=0).fit(X, y)
+    model = KernelSDGMClassifier(1, kernel="rbf", gamma="auto", random_state=0, teacher=None).fit(
+        X, y
+    )
     assert model.chosen_ == {"n_components": 1, "kernel": "rbf", "gamma": model.gamma_}
     assert {each.parameters["kernel"] for each in model.candidates_} == {"rbf"}
-    model = SDGMClassifier(2, covariance_type="auto", random_state=0).fit(X, y)
+    model = SDGMClassifier(2, covariance_type="auto", random_state=0, teacher=None).fit(X, y)
     assert model.chosen_["n_components"] == 2
     assert all(each.parameters["n_components"] == 2 for each in model.candidates_)
-    model = SDGMClassifier("auto", covariance_type="diag", random_state=0).fit(X, y)
+    model = SDGMClassifier("auto", covariance_type="diag", random_state=0, teacher=None).fit(X, y)
     assert model.chosen_["covariance_type"] == "diag"
 
 
@@ -544,7 +546,7 @@ def test_an_interrupt_before_the_first_pass_of_a_later_candidate_keeps_those_bef
 
 def test_the_covariance_is_that_of_the_labels_each_counted_once() -> None:
     X, y = PROBLEMS["ripley"]
-    model = SDGMClassifier(1, covariance_type="auto", random_state=0).fit(X, y)
+    model = SDGMClassifier(1, covariance_type="auto", random_state=0, teacher=None).fit(X, y)
     Phi = np.column_stack(
         [np.ones(len(X)), model.model_.basis.transform(model.model_.scaler.standardized(X))]
     )

@@ -229,7 +229,7 @@ def test_ard_with_one_linear_component_is_sparse_logistic_regression() -> None:
     X = rng.normal(size=(300, 10))
     truth = 1.0 / (1.0 + np.exp(-3 * X[:, 2] + 2 * X[:, 5]))
     y = (rng.uniform(size=300) < truth).astype(int)
-    model = SDGMClassifier(1, covariance_type="tied").fit(X, y)
+    model = SDGMClassifier(1, covariance_type="tied", teacher=None).fit(X, y)
     assert {"x3", "x6"} <= set(model.terms_)
     assert len(model.terms_) <= 5
     dense = LogisticRegression(C=np.inf).fit(X, y)
@@ -242,7 +242,7 @@ def test_the_named_corners_are_the_estimators_they_stand_for(preset: str) -> Non
     X, y = two_modes()
     with own_warnings_allowed():
         rvm = RVMClassifier(preset=preset).fit(X, y)
-        dual = KernelSDGMClassifier(1, kernel="rbf", preset=preset).fit(X, y)
+        dual = KernelSDGMClassifier(1, kernel="rbf", preset=preset, teacher=None).fit(X, y)
         gmm = DiscriminativeGMMClassifier(2, alpha=0.5, preset=preset, random_state=0).fit(X, y)
         primal = SDGMClassifier(2, prior="ridge", alpha=0.5, preset=preset, random_state=0).fit(
             X, y

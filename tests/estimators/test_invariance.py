@@ -27,19 +27,19 @@ from tests.estimators.problems import (
 
 # fewer components than the default, so that small problems are not all warnings
 MODELS = {
-    "primal": SDGMClassifier(2, random_state=0),
-    "diag": SDGMClassifier(2, covariance_type="diag", random_state=0),
-    "dual": KernelSDGMClassifier(2, random_state=0),
-    "rbf": KernelSDGMClassifier(2, kernel="rbf", random_state=0),
-    "linear": KernelSDGMClassifier(2, kernel="linear", random_state=0),
-    "gmm start": SDGMClassifier(2, init="gmm", random_state=0),
-    "random start": SDGMClassifier(2, init="random", random_state=0),
-    "two starts": SDGMClassifier(2, n_init=2, random_state=0),
+    "primal": SDGMClassifier(2, random_state=0, teacher=None),
+    "diag": SDGMClassifier(2, covariance_type="diag", random_state=0, teacher=None),
+    "dual": KernelSDGMClassifier(2, random_state=0, teacher=None),
+    "rbf": KernelSDGMClassifier(2, kernel="rbf", random_state=0, teacher=None),
+    "linear": KernelSDGMClassifier(2, kernel="linear", random_state=0, teacher=None),
+    "gmm start": SDGMClassifier(2, init="gmm", random_state=0, teacher=None),
+    "random start": SDGMClassifier(2, init="random", random_state=0, teacher=None),
+    "two starts": SDGMClassifier(2, n_init=2, random_state=0, teacher=None),
     "rvm": RVMClassifier(random_state=0),
     "ridge": DiscriminativeGMMClassifier(2, random_state=0),
     "automatic primal": SDGMClassifier(random_state=0),
     "automatic dual": KernelSDGMClassifier(random_state=0),
-    "as given": KernelSDGMClassifier(2, standardize=False, random_state=0),
+    "as given": KernelSDGMClassifier(2, standardize=False, random_state=0, teacher=None),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 SOME = ("primal", "dual", "rvm", "automatic primal", "automatic dual")
@@ -104,7 +104,7 @@ def test_a_row_of_weight_zero_is_not_there(
 
 def test_a_class_of_weight_zero_is_not_there() -> None:
     X, y = blobs(60, 3)
-    model = SDGMClassifier(1).fit(X, y, (y != 1).astype(float))
+    model = SDGMClassifier(1, teacher=None).fit(X, y, (y != 1).astype(float))
     assert model.classes_.tolist() == [0, 2]
 
 
@@ -132,7 +132,7 @@ def test_weights_are_repetition_in_the_paper_preset_too(estimator: Any) -> None:
 def test_weights_are_repetition_under_class_weights(class_weight: Any) -> None:
     X, y = blobs(60, 2)
     s = np.where(y == 0, 3, 1)
-    model = SDGMClassifier(1, class_weight=class_weight)
+    model = SDGMClassifier(1, class_weight=class_weight, teacher=None)
     weighted = fitted(model, X, y, s.astype(float))
     repeated = fitted(model, X.repeat(s, axis=0), y.repeat(s))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
@@ -145,8 +145,10 @@ def test_weights_are_repetition_for_given_responsibilities() -> None:
     rng = np.random.default_rng(0)
     r = rng.dirichlet(np.ones(4), size=len(X))
     s = rng.integers(1, 4, size=len(X))
-    weighted = fitted(SDGMClassifier(2, init=r), X, y, s.astype(float))
-    repeated = fitted(SDGMClassifier(2, init=r.repeat(s, axis=0)), X.repeat(s, axis=0), y.repeat(s))
+    weighted = fitted(SDGMClassifier(2, init=r, teacher=None), X, y, s.astype(float))
+    repeated = fitted(
+        SDGMClassifier(2, init=r.repeat(s, axis=0), teacher=None), X.repeat(s, axis=0), y.repeat(s)
+    )
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7)
 
 
@@ -199,15 +201,18 @@ def test_the_order_of_the_rows_does_not_matter_in_the_paper_preset(estimator: An
 def test_relevance_indices_follow_the_order_of_the_rows() -> None:
     X, y = two_modes(60)
     order = np.random.default_rng(0).permutation(len(X))
-    a = KernelSDGMClassifier(2, random_state=0).fit(X, y)
-    b = KernelSDGMClassifier(2, random_state=0).fit(X[order], y[order])
+    a = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
+    b = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X[order], y[order])
     assert sorted(order[b.relevance_].tolist()) == sorted(a.relevance_.tolist())
 
 
 def test_the_order_of_the_features_does_not_matter_to_a_single_component() -> None:
     X, y = blobs(90, 3, 4)
     order = np.array([2, 0, 3, 1])
-    a, b = fitted(SDGMClassifier(1), X, y), fitted(SDGMClassifier(1), X[:, order], y)
+    a, b = (
+        fitted(SDGMClassifier(1, teacher=None), X, y),
+        fitted(SDGMClassifier(1, teacher=None), X[:, order], y),
+    )
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X[:, order]), atol=1e-6)
 
 
@@ -295,8 +300,8 @@ def test_the_units_of_a_kernel_do_not_matter(unit: float) -> None:
     model = KernelSDGMClassifier(1, kernel="precomputed")
     a, b = fitted(model, K, y), fitted(model, unit * K, y)
     np.testing.assert_allclose(a.predict_proba(K), b.predict_proba(unit * K), rtol=0, atol=1e-3)
-    own = KernelSDGMClassifier(1, kernel=lambda X, Z: unit * (X @ Z.T + 1.0) ** 2)
-    named = KernelSDGMClassifier(1, gamma=1.0)
+    own = KernelSDGMClassifier(1, kernel=lambda X, Z: unit * (X @ Z.T + 1.0) ** 2, teacher=None)
+    named = KernelSDGMClassifier(1, gamma=1.0, teacher=None)
     np.testing.assert_allclose(
         fitted(own, X, y).predict_proba(X), fitted(named, X, y).predict_proba(X), atol=1e-3
     )
@@ -316,12 +321,17 @@ def test_equal_seeds_give_equal_models(estimator: Any, preset: str) -> None:
 
 def test_a_random_state_object_is_advanced_like_any_other() -> None:
     X, y = two_modes()
-    a = SDGMClassifier(3, init="random", random_state=np.random.RandomState(3)).fit(X, y)
-    b = SDGMClassifier(3, init="random", random_state=np.random.RandomState(3)).fit(X, y)
+    a = SDGMClassifier(3, init="random", random_state=np.random.RandomState(3), teacher=None).fit(
+        X, y
+    )
+    b = SDGMClassifier(3, init="random", random_state=np.random.RandomState(3), teacher=None).fit(
+        X, y
+    )
     assert_equal_models(a, b, X)
     rng = np.random.RandomState(3)
     evidences = {
-        SDGMClassifier(3, init="random", random_state=rng).fit(X, y).log_evidence_ for _ in range(3)
+        SDGMClassifier(3, init="random", random_state=rng, teacher=None).fit(X, y).log_evidence_
+        for _ in range(3)
     }
     assert len(evidences) == 3
 
@@ -331,16 +341,18 @@ def test_the_global_random_state_decides_when_no_seed_is_given() -> None:
     models = []
     for _ in range(2):
         np.random.seed(5)  # noqa: NPY002
-        models.append(SDGMClassifier(3, init="random").fit(X, y))
+        models.append(SDGMClassifier(3, init="random", teacher=None).fit(X, y))
     assert_equal_models(*models, X)
 
 
 @pytest.mark.parametrize("n_init", [1, 2])
 def test_the_largest_seed_is_a_seed(n_init: int) -> None:
     X, y = two_modes()
-    model = SDGMClassifier(2, n_init=n_init, random_state=2**32 - 1).fit(X, y)
+    model = SDGMClassifier(2, n_init=n_init, random_state=2**32 - 1, teacher=None).fit(X, y)
     seeds = (2**32 - 1, 0)[:n_init]  # the next one is the smallest
-    alone = [SDGMClassifier(2, random_state=seed).fit(X, y).log_evidence_ for seed in seeds]
+    alone = [
+        SDGMClassifier(2, random_state=seed, teacher=None).fit(X, y).log_evidence_ for seed in seeds
+    ]
     np.testing.assert_array_equal(model.start_log_evidences_, alone)
 
 
@@ -389,7 +401,7 @@ def test_fitting_leaves_its_arguments_as_they_were(estimator: Any) -> None:
 
 def test_processes_do_not_matter() -> None:
     X, y = two_modes()
-    model = SDGMClassifier(2, n_init=3, random_state=0)
+    model = SDGMClassifier(2, n_init=3, random_state=0, teacher=None)
     a, b = fitted(model, X, y), fitted(model, X, y, n_jobs=2)
     assert_equal_models(a, b, X)
     np.testing.assert_array_equal(a.start_log_evidences_, b.start_log_evidences_)

@@ -34,14 +34,18 @@ def test_rows_that_lie_apart_do_as_well_as_all(kernel, few_vectors, monkeypatch)
 
     monkeypatch.setattr(design, "kernel_design", refuse)
     monkeypatch.setattr(kernel_form, "kernel_design", refuse)
-    few = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0).fit(X, Y)
+    few = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0, teacher=None).fit(X, Y)
     monkeypatch.undo()
-    every = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0).fit(X, Y)
+    every = KernelSDGMClassifier(1, kernel=kernel, gamma=1.0, random_state=0, teacher=None).fit(
+        X, Y
+    )
     losses = [log_loss(Y, model.predict_proba(X)) for model in (every, few)]
     assert losses[1] < losses[0] + 0.03
     np.testing.assert_array_equal(few.relevance_vectors_, X[few.relevance_])
 
 
 def test_a_kernel_with_few_explicit_features_has_all_rows(few_vectors) -> None:
-    fitted = KernelSDGMClassifier(1, kernel="poly", degree=2, random_state=0).fit(X, Y)
+    fitted = KernelSDGMClassifier(1, kernel="poly", degree=2, random_state=0, teacher=None).fit(
+        X, Y
+    )
     assert fitted.n_initial_weights_ == 2 * (N + 1)

@@ -45,8 +45,8 @@ both_forms = pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifi
 few_examples = settings(max_examples=5, deadline=None, derandomize=True)
 
 MODELS: dict[str, Any] = {
-    "primal": lambda: SDGMClassifier(2, random_state=0),
-    "dual": lambda: KernelSDGMClassifier(2, random_state=0),
+    "primal": lambda: SDGMClassifier(2, random_state=0, teacher=None),
+    "dual": lambda: KernelSDGMClassifier(2, random_state=0, teacher=None),
     "rvm": lambda: RVMClassifier(),
     "ridge": lambda: DiscriminativeGMMClassifier(2, covariance_type="diag", random_state=0),
     "paper": lambda: SDGMClassifier(1, preset="paper", random_state=0),
@@ -142,7 +142,7 @@ def test_scores_are_those_of_the_models() -> None:
 def test_weights_of_rows_are_repetition(seed: int) -> None:
     s = np.random.default_rng(seed).integers(0, 3, size=len(y))
     s[:2] = 1
-    model = SDGMClassifier(1, random_state=0).fit(X, y, s.astype(float))
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(X, y, s.astype(float))
     by_weight = weights_path(model, X, y, s.astype(float))
     repeated = weights_path(model, X.repeat(s, axis=0), y.repeat(s))
     np.testing.assert_array_equal(by_weight.n_weights, repeated.n_weights)
@@ -215,7 +215,7 @@ def test_a_budget_of_a_fit_is_that_of_the_path(form: Any, settings: dict[str, An
 
 
 def test_the_divergence_from_labels_is_the_log_loss() -> None:
-    model = SDGMClassifier(2, max_weights=3, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, max_weights=3, random_state=0, teacher=None).fit(X, y)
     expected = log_loss(y, model.predict_proba(X))
     assert model.weights_path_["divergence"][-1] == pytest.approx(expected, abs=1e-4)
 
@@ -244,7 +244,7 @@ def test_a_budget_of_one_is_kept(form: Any, settings: dict[str, Any]) -> None:
 
 
 def test_another_fit_without_a_budget_forgets_the_path() -> None:
-    model = SDGMClassifier(2, max_weights=3, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, max_weights=3, random_state=0, teacher=None).fit(X, y)
     model.set_params(max_weights=None).fit(X, y)
     assert not hasattr(model, "weights_path_")
 
@@ -289,7 +289,7 @@ def test_what_is_no_sdgm_is_refused() -> None:
     with pytest.raises(TypeError, match=r"got LogisticRegression; .*last step"):
         weights_path(linear, X, y)
     with pytest.raises(TypeError, match="got Pipeline"):
-        weights_path(make_pipeline(SDGMClassifier(1)).fit(X, y), X, y)
+        weights_path(make_pipeline(SDGMClassifier(1, teacher=None)).fit(X, y), X, y)
 
 
 @both_forms
@@ -343,7 +343,7 @@ def test_budgets_of_a_path() -> None:
 
 def test_without_weights_the_shares_of_the_classes_are_left() -> None:
     unequal = np.flatnonzero((y == 0) | (np.arange(len(y)) % 3 == 0))
-    model = KernelSDGMClassifier(2, random_state=0).fit(X[unequal], y[unequal])
+    model = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X[unequal], y[unequal])
     empty = weights_path(model, X[unequal], y[unequal], min_weights=0).models[-1]
     assert empty.n_active_weights_ == 0
     assert len(empty.relevance_vectors_) == 0 and empty.covariance_.shape == (0, 0)
@@ -356,7 +356,7 @@ def test_a_precomputed_kernel_has_the_path_of_the_kernel() -> None:
         return (0.5 * A @ B.T + 1.0) ** 2
 
     shared = {"random_state": 0, "standardize": False, "n_components": 1}
-    named = KernelSDGMClassifier(kernel="poly", gamma=0.5, **shared).fit(X, y)
+    named = KernelSDGMClassifier(kernel="poly", gamma=0.5, **shared, teacher=None).fit(X, y)
     model = KernelSDGMClassifier(kernel="precomputed", **shared).fit(gram(X, X), y)
     found = weights_path(model, gram(X, X), y)
     assert found.n_weights[-1] == 1
@@ -373,7 +373,7 @@ def test_names_of_columns_and_classes_are_kept() -> None:
     data, target = load_iris(return_X_y=True)
     table = pytest.importorskip("pandas").DataFrame(data, columns=list("abcd"))
     names = np.array(["one", "three", "two"])[target]
-    model = SDGMClassifier(1, random_state=0).fit(table, names)
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(table, names)
     small = weights_path(model, table, names).at_most(4)
     assert set("".join(small.terms_)) <= set("abcd^2*")
     assert set(small.predict(table)) <= {"one", "two", "three"}
@@ -384,7 +384,9 @@ def test_many_classes() -> None:
     data, target = load_digits(return_X_y=True)
     data, target = data[:300:, ::4], target[:300]
     with own_warnings_allowed():
-        model = SDGMClassifier(1, covariance_type="tied", random_state=0).fit(data, target)
+        model = SDGMClassifier(1, covariance_type="tied", random_state=0, teacher=None).fit(
+            data, target
+        )
         found = weights_path(model, data, target, min_weights=9, step=4)
     assert found.n_weights[-1] <= 9
     half = found.at_most(model.n_active_weights_ // 2)
@@ -392,7 +394,7 @@ def test_many_classes() -> None:
 
 
 def test_class_weights_are_part_of_what_is_learned() -> None:
-    model = SDGMClassifier(2, class_weight={0: 1.0, 1: 4.0}, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, class_weight={0: 1.0, 1: 4.0}, random_state=0, teacher=None).fit(X, y)
     learned, _ = samples_of_fit(model, X, y, None)
     np.testing.assert_array_equal(np.unique(learned.s), [1.0, 4.0])
     shift = weights_path(model, X, y).at_most(3).predict_proba(X)[:, 1].mean()
@@ -404,7 +406,7 @@ def test_class_weights_are_part_of_what_is_learned() -> None:
 def test_log_loss_of_training_rows_hardly_falls_on_the_way_down(n_classes: int, seed: int) -> None:
     data, target = blobs(60, n_classes, seed=seed)
     with own_warnings_allowed():
-        model = SDGMClassifier(2, random_state=0).fit(data, target)
+        model = SDGMClassifier(2, random_state=0, teacher=None).fit(data, target)
         found = weights_path(model, data, target, min_weights=0)
     if len(found.n_weights) > 1:
         # with the precisions held, a smaller model may shrink less: little can be gained

@@ -29,12 +29,12 @@ X_new = two_modes(50, seed=1)[0]
 X3, y3 = blobs(120, 3)
 
 MODELS = {
-    "primal": lambda: SDGMClassifier(2, random_state=0).fit(X, y),
-    "dual": lambda: KernelSDGMClassifier(2, random_state=0).fit(X, y),
+    "primal": lambda: SDGMClassifier(2, random_state=0, teacher=None).fit(X, y),
+    "dual": lambda: KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X, y),
     "rvm": lambda: RVMClassifier().fit(X, y),
     "ridge": lambda: DiscriminativeGMMClassifier(2, random_state=0).fit(X, y),
     "pinned": lambda: SDGMClassifier(2, preset="paper", random_state=0).fit(X, y),
-    "three classes": lambda: SDGMClassifier(2, random_state=0).fit(X3, y3),
+    "three classes": lambda: SDGMClassifier(2, random_state=0, teacher=None).fit(X3, y3),
 }
 
 
@@ -287,6 +287,6 @@ def test_equal_scores_far_away_still_sum_to_one() -> None:
 def test_prediction_touches_surviving_columns_only() -> None:
     wide = np.random.default_rng(0).normal(size=(200, 10))
     label = (wide[:, 3] * wide[:, 7] + 0.3 * wide[:, 2] > 0).astype(int)
-    model = SDGMClassifier(1).fit(wide, label)
+    model = SDGMClassifier(1, teacher=None).fit(wide, label)
     assert len(model.model_.basis.first) == len(model.terms_) == model.coef_.shape[1] < 30
     assert (model.coef_ != 0).any(axis=0).all()

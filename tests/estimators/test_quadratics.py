@@ -23,16 +23,21 @@ X, y, _, _ = make_ripley().split()
 
 MODELS = [
     SDGMClassifier(random_state=0),
-    SDGMClassifier(3, random_state=0),
+    SDGMClassifier(3, random_state=0, teacher=None),
     SDGMClassifier(random_state=0, standardize=False, preset="paper"),
-    *(SDGMClassifier(2, random_state=0, covariance_type=t) for t in ("diag", "spherical", "tied")),
+    *(
+        SDGMClassifier(2, random_state=0, covariance_type=t, teacher=None)
+        for t in ("diag", "spherical", "tied")
+    ),
     DiscriminativeGMMClassifier(random_state=0),
-    KernelSDGMClassifier(3, random_state=0),
-    KernelSDGMClassifier(random_state=0, gamma=0.3, coef0=2.0, standardize=False),
-    KernelSDGMClassifier(random_state=0, kernel="poly", gamma="auto", n_components="auto"),
-    KernelSDGMClassifier(3, random_state=0, degree=1),
-    KernelSDGMClassifier(3, random_state=0, coef0=0.0),
-    KernelSDGMClassifier(random_state=0, kernel="linear"),
+    KernelSDGMClassifier(3, random_state=0, teacher=None),
+    KernelSDGMClassifier(random_state=0, gamma=0.3, coef0=2.0, standardize=False, teacher=None),
+    KernelSDGMClassifier(
+        random_state=0, kernel="poly", gamma="auto", n_components="auto", teacher=None
+    ),
+    KernelSDGMClassifier(3, random_state=0, degree=1, teacher=None),
+    KernelSDGMClassifier(3, random_state=0, coef0=0.0, teacher=None),
+    KernelSDGMClassifier(random_state=0, kernel="linear", teacher=None),
 ]
 
 
@@ -92,7 +97,9 @@ def test_a_mixture_is_recovered_when_a_form_is_taken_from_all_its_components() -
 def test_a_form_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdgm.estimators.quadratics.MAX_NEWTON", 1)
     with pytest.raises(ValueError, match=r"found in 1 steps.*use shared='zero'"):
-        shared_form(quadratic_weights(SDGMClassifier(3, random_state=0).fit(X, y).model_), X)
+        shared_form(
+            quadratic_weights(SDGMClassifier(3, random_state=0, teacher=None).fit(X, y).model_), X
+        )
 
 
 def test_rows_on_a_line_are_refused() -> None:

@@ -17,8 +17,8 @@ from sdgm._typing import FloatArray, IntArray
 from tests.estimators.problems import assert_proper, blobs, own_warnings_allowed, two_modes
 
 MODELS = {
-    "poly": KernelSDGMClassifier(2, shared_vectors=True, random_state=0),
-    "rbf": KernelSDGMClassifier(2, kernel="rbf", shared_vectors=True, random_state=0),
+    "poly": KernelSDGMClassifier(2, shared_vectors=True, random_state=0, teacher=None),
+    "rbf": KernelSDGMClassifier(2, kernel="rbf", shared_vectors=True, random_state=0, teacher=None),
     "automatic": KernelSDGMClassifier(shared_vectors=True, random_state=0),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())

@@ -17,7 +17,7 @@ from tests.estimators.problems import blobs, own_warnings_allowed
 
 def test_they_are_distinct_training_rows_in_order_and_not_too_many() -> None:
     X, y = blobs(120, 3, seed=2)
-    model = KernelSDGMClassifier(kernel="rbf", gamma=0.5)
+    model = KernelSDGMClassifier(kernel="rbf", gamma=0.5, teacher=None)
     _, problem = prepared_again(model, np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]]))
     form = plan_of(model).form
     for n_rows, max_columns, expected in ((120, 1_000, 120), (100, 1_000, 100), (120, 30, 30)):
@@ -34,5 +34,5 @@ def test_precomputed_kernels_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> 
     with own_warnings_allowed():
         KernelSDGMClassifier(1, kernel="precomputed", random_state=0).fit(X @ X.T, y)
         assert asked == []
-        KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y)
+        KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(X, y)
     assert [type(kernel) for kernel in asked] == [RBFKernel]

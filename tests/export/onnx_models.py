@@ -19,21 +19,25 @@ from sdgm.tables.inputs import Category, Number, feature_names
 from sdgm.tables.model import TableModel
 
 KINDS: dict[str, Any] = {
-    "primal": lambda: SDGMClassifier(n_components=2, random_state=0),
-    "diag": lambda: SDGMClassifier(n_components=2, covariance_type="diag", random_state=0),
+    "primal": lambda: SDGMClassifier(n_components=2, random_state=0, teacher=None),
+    "diag": lambda: SDGMClassifier(
+        n_components=2, covariance_type="diag", random_state=0, teacher=None
+    ),
     "spherical": lambda: DiscriminativeGMMClassifier(1, covariance_type="spherical"),
-    "tied": lambda: SDGMClassifier(n_components=2, covariance_type="tied", random_state=0),
+    "tied": lambda: SDGMClassifier(
+        n_components=2, covariance_type="tied", random_state=0, teacher=None
+    ),
     "dense": lambda: DiscriminativeGMMClassifier(2, random_state=0),
-    "poly": lambda: KernelSDGMClassifier(n_components=2, random_state=0),
-    "cubic": lambda: KernelSDGMClassifier(n_components=1, degree=3),
-    "quintic": lambda: KernelSDGMClassifier(n_components=1, degree=5, coef0=0.5),
-    "homogeneous": lambda: KernelSDGMClassifier(n_components=1, coef0=0.0),
-    "rbf": lambda: KernelSDGMClassifier(n_components=2, kernel="rbf", random_state=0),
-    "linear": lambda: KernelSDGMClassifier(n_components=1, kernel="linear"),
+    "poly": lambda: KernelSDGMClassifier(n_components=2, random_state=0, teacher=None),
+    "cubic": lambda: KernelSDGMClassifier(n_components=1, degree=3, teacher=None),
+    "quintic": lambda: KernelSDGMClassifier(n_components=1, degree=5, coef0=0.5, teacher=None),
+    "homogeneous": lambda: KernelSDGMClassifier(n_components=1, coef0=0.0, teacher=None),
+    "rbf": lambda: KernelSDGMClassifier(n_components=2, kernel="rbf", random_state=0, teacher=None),
+    "linear": lambda: KernelSDGMClassifier(n_components=1, kernel="linear", teacher=None),
     "rvm": lambda: RVMClassifier(),
-    "raw": lambda: KernelSDGMClassifier(n_components=1, standardize=False),
+    "raw": lambda: KernelSDGMClassifier(n_components=1, standardize=False, teacher=None),
     "automatic": lambda: KernelSDGMClassifier(),
-    "semi": lambda: SemiSupervisedSDGMClassifier(SDGMClassifier(n_components=1)),
+    "semi": lambda: SemiSupervisedSDGMClassifier(SDGMClassifier(n_components=1, teacher=None)),
 }
 
 
@@ -65,7 +69,7 @@ def fitted(kind: str, n_classes: int = 3, n_features: int = 3) -> tuple[Any, np.
 def pruned_to_nothing() -> tuple[Any, np.ndarray]:
     """A model whose weights were all removed, since the labels say nothing."""
     X = np.repeat(np.arange(20.0)[:, None], 2, axis=0)
-    model = SDGMClassifier(n_components=1).fit(X, np.tile([0, 1], 20))
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, np.tile([0, 1], 20))
     assert model.coef_.shape[1] == 0
     return model, X
 
@@ -89,7 +93,11 @@ def table_classifier(form: str = "primal") -> Any:
         "yes",
         np.where(columns["sex"] == "m", "no", "perhaps"),
     )
-    model = SDGMClassifier(1) if form == "primal" else KernelSDGMClassifier(1, kernel="rbf")
+    model = (
+        SDGMClassifier(1, teacher=None)
+        if form == "primal"
+        else KernelSDGMClassifier(1, kernel="rbf", teacher=None)
+    )
     model.fit(X, y)
     model.feature_names_in_ = np.array(feature_names(INPUTS), dtype=object)
     return model

@@ -156,9 +156,13 @@ def fitted():
     iris, (X, y) = load_iris(), make_moons(150, noise=0.2, random_state=0)
     species = iris.target_names[iris.target]
     return {
-        "iris": SDGMClassifier(2, random_state=0).fit(iris.data, species),
-        "moons": KernelSDGMClassifier(2, kernel="poly", degree=3, random_state=0).fit(X, y),
-        "moons, rbf": KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, y == 1),
+        "iris": SDGMClassifier(2, random_state=0, teacher=None).fit(iris.data, species),
+        "moons": KernelSDGMClassifier(2, kernel="poly", degree=3, random_state=0, teacher=None).fit(
+            X, y
+        ),
+        "moons, rbf": KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(
+            X, y == 1
+        ),
     }
 
 

@@ -147,7 +147,7 @@ def test_the_lines_of_a_header_that_speak_to_the_reader_are_short(name, precisio
 
 def test_relevance_vectors_are_named_by_the_rows_of_the_table_where_there_is_one():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, X[:, 0] > 0)
+    model = KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(X, X[:, 0] > 0)
     rows = [int(row) for row in 3 * model.relevance_ + 1]
     inputs = (Number("a"), Number("b"))
     table = TableModel(inputs, "label", model, {"relevance_rows": rows}, {})
@@ -225,7 +225,7 @@ def test_inputs_and_terms_without_weight_leave_no_trace():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 30))
     y = X[:, 4] + X[:, 17] ** 2 + 0.2 * rng.normal(size=300) > 1.0
-    model = SDGMClassifier(1, random_state=0).fit(X, y)
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(X, y)
     used = set(re.findall(r"x\d+", " ".join(model.terms_)))
     text = to_c(model).text
     assert len(used) < 20
@@ -304,7 +304,7 @@ def test_models_without_inputs_to_compute_with_are_refused():
 
 def test_the_header_of_a_fitted_model_is_that_of_its_plain_numbers():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = KernelSDGMClassifier(1, kernel="rbf", random_state=0).fit(X, X[:, 0] > 0)
+    model = KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None).fit(X, X[:, 0] > 0)
     assert to_c(model) == to_c(exportable(model))
     assert '"False"' in to_c(model).text
     assert isinstance(exportable(model).basis.kernel, RBFKernel)

@@ -124,7 +124,7 @@ def test_a_model_without_weights_has_a_card() -> None:
 @pytest.mark.parametrize("labels", [[3, 5], ["a", "ü </script>\n"], [False, True], [-1.0, 2.0]])
 def test_labels_keep_their_types(labels: Any) -> None:
     X, y = clusters(2)
-    model = SDGMClassifier(n_components=1).fit(X, np.array(labels)[y])
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, np.array(labels)[y])
     card = strict(to_json(model))
     assert card["classes"] == labels
     assert [type(each) for each in card["classes"]] == [type(each) for each in labels]
@@ -143,7 +143,9 @@ def test_weights_come_with_their_deviations() -> None:
 def test_what_json_cannot_hold_is_null_or_a_word() -> None:
     X, y = clusters(2)
     init = np.ones((len(y), 2)) * (y[:, None] == [0, 1])
-    model = SDGMClassifier(1, init=init, random_state=np.random.RandomState(0)).fit(X, y)
+    model = SDGMClassifier(1, init=init, random_state=np.random.RandomState(0), teacher=None).fit(
+        X, y
+    )
     record = {"held_out": {"error": nan, "rows": [np.int64(3), float("inf")]}}
     table = table_model(record=record)
     assert strict(to_json(table))["training"] == {"held_out": {"error": None, "rows": [3, None]}}
@@ -154,7 +156,7 @@ def test_what_json_cannot_hold_is_null_or_a_word() -> None:
 
 def test_a_name_that_is_half_a_character_survives() -> None:
     X, y = clusters(2, 1)
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     model.feature_names_in_ = np.array(["\ud800"], dtype=object)
     text = to_json(model)
     assert text.encode("utf-8")

@@ -68,8 +68,8 @@ def test_a_fault_is_an_error_and_not_an_answer(board, tmp_path):
 
 IRIS = load_iris()
 MODELS = {
-    "modes": SDGMClassifier(2, random_state=0),
-    "rbf": KernelSDGMClassifier(1, kernel="rbf", random_state=0),
+    "modes": SDGMClassifier(2, random_state=0, teacher=None),
+    "rbf": KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None),
 }
 # in double precision as everywhere; in float about its rounding error times the size of scores
 STATED = {"double": 1e-12, "float": 1e-5}

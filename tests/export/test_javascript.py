@@ -173,12 +173,12 @@ def test_rows_may_be_objects_by_the_names_of_inputs(tmp_path):
     ],
 )
 def test_what_an_input_does_not_take_is_an_error(tmp_path, row, error):
-    model = SDGMClassifier(1).fit(IRIS.data, IRIS.target)
+    model = SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
     assert error in said(tmp_path, model, f"m.predictProba({row})")
 
 
 def test_types_are_written_beside_the_module(tmp_path):
-    model = SDGMClassifier(1).fit(IRIS.data, IRIS.target)
+    model = SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
     for name, types in ("a.js", "a.d.ts"), ("b.mjs", "b.d.mts"):
         text = to_javascript(model, tmp_path / name)
         assert (tmp_path / name).read_text() == text
@@ -191,12 +191,14 @@ def test_types_are_written_beside_the_module(tmp_path):
 
 def test_labels_that_javascript_does_not_hold_are_words():
     X, y = IRIS.data[:100], np.array([2**60, 1])[IRIS.target[:100]]
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     assert f'"classes":[1,"{2**60}"]' in to_javascript(model)
 
 
 def test_the_report_computes_with_the_same_script():
-    assert script("model.js") in report_html(SDGMClassifier(1).fit(IRIS.data, IRIS.target))
+    assert script("model.js") in report_html(
+        SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
+    )
 
 
 @pytest.fixture(scope="module")

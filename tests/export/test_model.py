@@ -17,15 +17,15 @@ from sdgm.export.model import exportable
 
 X, y = make_blobs(120, centers=3, random_state=0)
 MODELS = [
-    SDGMClassifier(2),
-    SDGMClassifier(1, covariance_type="spherical"),
-    SDGMClassifier(1, standardize=False),
-    KernelSDGMClassifier(2, kernel="poly", degree=3),
-    KernelSDGMClassifier(1, kernel="rbf"),
-    KernelSDGMClassifier(1, kernel="linear"),
+    SDGMClassifier(2, teacher=None),
+    SDGMClassifier(1, covariance_type="spherical", teacher=None),
+    SDGMClassifier(1, standardize=False, teacher=None),
+    KernelSDGMClassifier(2, kernel="poly", degree=3, teacher=None),
+    KernelSDGMClassifier(1, kernel="rbf", teacher=None),
+    KernelSDGMClassifier(1, kernel="linear", teacher=None),
     RVMClassifier(),
     DiscriminativeGMMClassifier(1),
-    SemiSupervisedSDGMClassifier(SDGMClassifier(1)),
+    SemiSupervisedSDGMClassifier(SDGMClassifier(1, teacher=None)),
 ]
 
 
@@ -39,18 +39,21 @@ def test_the_numbers_predict_what_the_model_predicts(model) -> None:
 
 
 def test_inputs_have_the_names_of_the_columns() -> None:
-    assert exportable(SDGMClassifier(1).fit(X, y)).feature_names == ("x1", "x2")
+    assert exportable(SDGMClassifier(1, teacher=None).fit(X, y)).feature_names == ("x1", "x2")
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["age", "dose"])
-    assert exportable(SDGMClassifier(1).fit(frame, y)).feature_names == ("age", "dose")
+    assert exportable(SDGMClassifier(1, teacher=None).fit(frame, y)).feature_names == (
+        "age",
+        "dose",
+    )
 
 
 def test_what_cannot_be_carried_away_is_refused() -> None:
     with pytest.raises(ValueError, match="predictive='map'"):
-        exportable(SDGMClassifier(1, predictive="averaged").fit(X, y))
+        exportable(SDGMClassifier(1, predictive="averaged", teacher=None).fit(X, y))
     with pytest.raises(ValueError, match="name a kernel"):
         exportable(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 100.0, y))
     with pytest.raises(ValueError, match="given as a function"):
-        exportable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T).fit(X, y))
+        exportable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T, teacher=None).fit(X, y))
     with pytest.raises(TypeError, match="int is no model of sdgm"):
         exportable(3)

@@ -185,7 +185,7 @@ def test_a_missing_value_makes_its_row_nan_and_no_other(kind: str, precision: st
 
 def test_a_missing_value_counts_even_where_no_weight_is_left() -> None:
     X = np.random.default_rng(0).standard_normal((100, 3))
-    model = SDGMClassifier(1, covariance_type="tied").fit(X, X[:, 1] > 0)
+    model = SDGMClassifier(1, covariance_type="tied", teacher=None).fit(X, X[:, 1] > 0)
     assert model.terms_.tolist() == ["x2"]
     X[0, 0] = np.nan
     _, P = run(model, X)
@@ -214,14 +214,14 @@ def test_narrow_kernels_far_from_the_middle_keep_their_digits() -> None:
 def test_labels_come_back_as_they_are(classes: Any) -> None:
     X, y = clusters()
     y = np.asarray(classes)[y]
-    model = SDGMClassifier(n_components=1).fit(X, y)
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, y)
     label, _ = run(model, X)
     assert label.tolist() == model.predict(X).tolist()
 
 
 def test_boolean_labels_become_zero_and_one() -> None:
     X, y = clusters(2)
-    model = SDGMClassifier(n_components=1).fit(X, y == 1)
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, y == 1)
     label, _ = run(model, X)
     assert label.dtype == np.int64
     np.testing.assert_array_equal(label, model.predict(X))
@@ -233,7 +233,7 @@ def test_labels_that_onnx_cannot_hold_are_refused() -> None:
         (np.array([1, 2**63 + 5], dtype=np.uint64), "too large for ONNX"),
         (np.array(["a", "\ud800"], dtype=object), "not valid Unicode"),
     ):
-        model = SDGMClassifier(n_components=1).fit(X, labels[y])
+        model = SDGMClassifier(n_components=1, teacher=None).fit(X, labels[y])
         with pytest.raises(ValueError, match=words):
             to_onnx(model)
 
@@ -381,7 +381,7 @@ def test_what_cannot_be_exported_is_refused() -> None:
     X, y = clusters(2)
     with pytest.raises(ValueError, match="precision must be one of"):
         to_onnx(fitted("primal")[0], precision="half")
-    averaged = SDGMClassifier(1, predictive="averaged").fit(X, y)
+    averaged = SDGMClassifier(1, predictive="averaged", teacher=None).fit(X, y)
     with pytest.raises(ValueError, match="predictive='map'"):
         to_onnx(averaged)
     gram = KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 1e3, y)
@@ -393,11 +393,11 @@ def test_what_cannot_be_exported_is_refused() -> None:
 
 def test_models_beyond_single_precision_are_refused_with_a_way_out() -> None:
     X, y = clusters(2)
-    steep = KernelSDGMClassifier(1, kernel="poly", degree=60, gamma=1.0).fit(X, y)
+    steep = KernelSDGMClassifier(1, kernel="poly", degree=60, gamma=1.0, teacher=None).fit(X, y)
     with pytest.raises(ValueError, match="use precision='float'"):
         to_onnx(steep, precision="float_only")
     for scale in (1e45, 1e-45):
-        model = SDGMClassifier(1).fit(X * scale, y)
+        model = SDGMClassifier(1, teacher=None).fit(X * scale, y)
         with pytest.raises(ValueError, match="single precision"):
             to_onnx(model, precision="float_only")
         _, P = run(model, X * scale)

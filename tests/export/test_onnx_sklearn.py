@@ -33,8 +33,8 @@ from sdgm.export.onnx_sklearn import register_skl2onnx
 from tests.export.onnx_models import around, clusters
 
 CLASSIFIERS: list[Any] = [
-    SDGMClassifier(n_components=2, random_state=0),
-    KernelSDGMClassifier(n_components=2, random_state=0),
+    SDGMClassifier(n_components=2, random_state=0, teacher=None),
+    KernelSDGMClassifier(n_components=2, random_state=0, teacher=None),
     RVMClassifier(),
     DiscriminativeGMMClassifier(n_components=1),
 ]
@@ -90,7 +90,7 @@ def test_a_classifier_alone_rounds_the_last_digit_of_float_only(classifier: Any)
 
 def test_all_can_be_single_precision() -> None:
     X, y = clusters()
-    model = SDGMClassifier(n_components=1).fit(X, y)
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, y)
     proto = converted(model, FloatTensorType, float_only=True)
     assert all(each.data_type != 11 for each in proto.graph.initializer)
     _, P = run(proto, {"X": X.astype(np.float32)})
@@ -100,7 +100,7 @@ def test_all_can_be_single_precision() -> None:
 def test_integers_can_be_inputs() -> None:
     X, y = clusters()
     X = np.rint(X)
-    model = SDGMClassifier(n_components=1).fit(X, y)
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, y)
     _, P = run(converted(model, Int64TensorType), {"X": X.astype(np.int64)})
     np.testing.assert_allclose(P, model.predict_proba(X), atol=1e-6)
 
@@ -108,7 +108,7 @@ def test_integers_can_be_inputs() -> None:
 def test_zipmap_gives_probabilities_by_class() -> None:
     X, y = clusters()
     names = np.array(["a", "ü", "<b>"])
-    model = SDGMClassifier(n_components=1).fit(X, names[y])
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, names[y])
     # the operator ZipMap takes float only
     proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32))
     label, P = run(proto, {"X": X[:5].astype(np.float32)})
@@ -123,7 +123,7 @@ def test_zipmap_gives_probabilities_by_class() -> None:
 
 def test_classes_can_stay_numbers() -> None:
     X, y = clusters()
-    model = SDGMClassifier(n_components=1).fit(X, np.array(["a", "b", "c"])[y])
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, np.array(["a", "b", "c"])[y])
     label, _ = run(converted(model, DoubleTensorType, nocl=True), {"X": X})
     np.testing.assert_array_equal(model.classes_[label], model.predict(X))
 
@@ -131,7 +131,7 @@ def test_classes_can_stay_numbers() -> None:
 @pytest.mark.parametrize("labels", [[False, True], [-1.0, 3.0], [7, 8]])
 def test_labels_that_are_numbers_become_whole_numbers(labels: Any) -> None:
     X, y = clusters(2)
-    model = SDGMClassifier(n_components=1).fit(X, np.array(labels)[y])
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, np.array(labels)[y])
     label, _ = run(converted(model, DoubleTensorType), {"X": X})
     assert label.dtype == np.int64
     np.testing.assert_array_equal(label, model.predict(X))
@@ -139,7 +139,7 @@ def test_labels_that_are_numbers_become_whole_numbers(labels: Any) -> None:
 
 def test_labels_too_large_for_whole_numbers_are_refused() -> None:
     X, y = clusters(2)
-    model = SDGMClassifier(n_components=1).fit(X, np.array([0.0, 2.0**60])[y])
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, np.array([0.0, 2.0**60])[y])
     with pytest.raises(ValueError, match="too large for skl2onnx"):
         converted(model, DoubleTensorType)
 
@@ -149,7 +149,7 @@ def test_mixed_columns_convert_in_a_column_transformer() -> None:
     X, y = clusters(2, 2)
     frame = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 10, "red", "blue")})
     columns = make_column_transformer((StandardScaler(), ["size"]), (OneHotEncoder(), ["colour"]))
-    model = make_pipeline(columns, SDGMClassifier(n_components=1)).fit(frame, y)
+    model = make_pipeline(columns, SDGMClassifier(n_components=1, teacher=None)).fit(frame, y)
     proto = skl2onnx.convert_sklearn(
         model,
         initial_types=[
@@ -168,7 +168,7 @@ def test_mixed_columns_convert_in_a_column_transformer() -> None:
 
 def test_a_classifier_inside_another_converts() -> None:
     X, y = clusters(2)
-    inner = SDGMClassifier(n_components=1)
+    inner = SDGMClassifier(n_components=1, teacher=None)
     model = CalibratedClassifierCV(inner, cv=2).fit(X, y)
     proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
     _, P = run(proto, {"X": X})
@@ -177,7 +177,7 @@ def test_a_classifier_inside_another_converts() -> None:
 
 def test_registering_again_changes_nothing() -> None:
     X, y = clusters()
-    model = SDGMClassifier(n_components=1).fit(X, y)
+    model = SDGMClassifier(n_components=1, teacher=None).fit(X, y)
     before = converted(model, DoubleTensorType)
     register_skl2onnx()
     register_skl2onnx()
@@ -187,9 +187,9 @@ def test_registering_again_changes_nothing() -> None:
 
 def test_what_cannot_be_converted_is_refused() -> None:
     X, y = clusters(2)
-    model = SDGMClassifier(1, predictive="averaged").fit(X, y)
+    model = SDGMClassifier(1, predictive="averaged", teacher=None).fit(X, y)
     with pytest.raises(ValueError, match="predictive='map'"):
         converted(model, DoubleTensorType)
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     with pytest.raises(ValueError, match="need 13 or later"):
         skl2onnx.to_onnx(model, X[:1], target_opset=12)

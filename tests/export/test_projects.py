@@ -35,7 +35,9 @@ ESP_LOG = """
 @pytest.fixture(scope="module")
 def model():
     iris = load_iris()
-    return SDGMClassifier(1, random_state=0).fit(iris.data, iris.target_names[iris.target])
+    return SDGMClassifier(1, random_state=0, teacher=None).fit(
+        iris.data, iris.target_names[iris.target]
+    )
 
 
 def said(folder, *command):

@@ -46,7 +46,7 @@ def test_only_math_is_imported_and_names_are_only_names():
 @pytest.mark.parametrize("bad", [None, float("nan"), float("inf"), -float("inf")])
 def test_what_a_number_does_not_take_is_refused(bad):
     iris = load_iris(as_frame=True)
-    made = loaded(to_python(SDGMClassifier(1).fit(iris.data, iris.target)))
+    made = loaded(to_python(SDGMClassifier(1, teacher=None).fit(iris.data, iris.target)))
     with pytest.raises(ValueError, match=r"petal width \(cm\) must be a finite number"):
         made["predict_proba"]([5.1, 3.5, 1.4, bad])
 

@@ -100,9 +100,9 @@ def published_ripley() -> Table:
 
 # the names are those of the tests in `test_results`
 RIPLEY: dict[str, Any] = {
-    "primal, fast": SDGMClassifier(3, random_state=0),
+    "primal, fast": SDGMClassifier(3, random_state=0, teacher=None),
     "primal, paper": SDGMClassifier(3, preset="paper", random_state=0),
-    "dual, fast": KernelSDGMClassifier(3, random_state=0),
+    "dual, fast": KernelSDGMClassifier(3, random_state=0, teacher=None),
     "dual, paper": KernelSDGMClassifier(3, preset="paper", random_state=0),
 }
 for _name, _model in RIPLEY.items():
@@ -128,56 +128,85 @@ for _form, _class in FORMS.items():
 SETTINGS: dict[str, tuple[Callable[[], Table], Any]] = {
     "fewer rows than coordinates": (
         lambda: wine(40),
-        SDGMClassifier(2, solver="full", random_state=0),
+        SDGMClassifier(2, solver="full", random_state=0, teacher=None),
     ),
     "fewer rows than coordinates, paper": (
         lambda: wine(40),
         SDGMClassifier(2, preset="paper", standardize=True, solver="full", random_state=0),
     ),
-    "many components": (iris, SDGMClassifier(12, random_state=0)),
+    "many components": (iris, SDGMClassifier(12, random_state=0, teacher=None)),
     "many components by blocks": (
         wine,
-        SDGMClassifier(10, covariance_type="diag", solver="block", random_state=0),
+        SDGMClassifier(10, covariance_type="diag", solver="block", random_state=0, teacher=None),
     ),
     "components by class": (
         iris,
-        SDGMClassifier({"setosa": 1, "versicolor": 2, "virginica": 3}, random_state=0),
+        SDGMClassifier(
+            {"setosa": 1, "versicolor": 2, "virginica": 3}, random_state=0, teacher=None
+        ),
     ),
-    "diagonal covariance": (wine, SDGMClassifier(2, covariance_type="diag", random_state=0)),
-    "spherical covariance": (wine, SDGMClassifier(2, covariance_type="spherical", random_state=0)),
-    "tied covariance": (wine, SDGMClassifier(2, covariance_type="tied", random_state=0)),
-    "inputs as they are": (iris, SDGMClassifier(2, standardize=False, random_state=0)),
+    "diagonal covariance": (
+        wine,
+        SDGMClassifier(2, covariance_type="diag", random_state=0, teacher=None),
+    ),
+    "spherical covariance": (
+        wine,
+        SDGMClassifier(2, covariance_type="spherical", random_state=0, teacher=None),
+    ),
+    "tied covariance": (
+        wine,
+        SDGMClassifier(2, covariance_type="tied", random_state=0, teacher=None),
+    ),
+    "inputs as they are": (
+        iris,
+        SDGMClassifier(2, standardize=False, random_state=0, teacher=None),
+    ),
     "poly kernel of degree 3": (
         ripley,
-        KernelSDGMClassifier(2, degree=3, gamma=0.5, coef0=2.0, random_state=0),
+        KernelSDGMClassifier(2, degree=3, gamma=0.5, coef0=2.0, random_state=0, teacher=None),
     ),
-    "rbf kernel": (ripley, KernelSDGMClassifier(2, kernel="rbf", gamma=1.0, random_state=0)),
+    "rbf kernel": (
+        ripley,
+        KernelSDGMClassifier(2, kernel="rbf", gamma=1.0, random_state=0, teacher=None),
+    ),
     "rbf kernel, paper": (
         ripley,
         KernelSDGMClassifier(2, kernel="rbf", gamma=4.0, preset="paper", random_state=0),
     ),
-    "linear kernel": (iris, KernelSDGMClassifier(2, kernel="linear", random_state=0)),
-    "shared vectors": (iris, KernelSDGMClassifier(2, shared_vectors=True, random_state=0)),
+    "linear kernel": (iris, KernelSDGMClassifier(2, kernel="linear", random_state=0, teacher=None)),
+    "shared vectors": (
+        iris,
+        KernelSDGMClassifier(2, shared_vectors=True, random_state=0, teacher=None),
+    ),
     "ridge": (iris, SDGMClassifier(2, prior="ridge", alpha=0.1, random_state=0)),
     "ridge, dual": (ripley, KernelSDGMClassifier(2, prior="ridge", alpha=2.0, random_state=0)),
     "ridge, paper": (iris, SDGMClassifier(2, prior="ridge", preset="paper", random_state=0)),
-    "budget": (iris, SDGMClassifier(2, max_weights=6, random_state=0)),
-    "budget, dual": (ripley, KernelSDGMClassifier(3, max_weights=4, random_state=0)),
+    "budget": (iris, SDGMClassifier(2, max_weights=6, random_state=0, teacher=None)),
+    "budget, dual": (ripley, KernelSDGMClassifier(3, max_weights=4, random_state=0, teacher=None)),
     "budget, ridge": (iris, SDGMClassifier(1, prior="ridge", max_weights=8, random_state=0)),
     "several starts": (
         ripley,
-        SDGMClassifier(3, n_init=3, init="random", random_state=0),
+        SDGMClassifier(3, n_init=3, init="random", random_state=0, teacher=None),
     ),
     "start from Gaussian mixtures": (
         ripley,
-        KernelSDGMClassifier(2, init="gmm", random_state=0),
+        KernelSDGMClassifier(2, init="gmm", random_state=0, teacher=None),
     ),
-    "stopped by max_iter": (ripley, SDGMClassifier(3, max_iter=4, tol=1e-9, random_state=0)),
-    "averaged": (iris, SDGMClassifier(2, predictive="averaged", random_state=0)),
-    "averaged, dual": (ripley, KernelSDGMClassifier(2, predictive="averaged", random_state=0)),
+    "stopped by max_iter": (
+        ripley,
+        SDGMClassifier(3, max_iter=4, tol=1e-9, random_state=0, teacher=None),
+    ),
+    "averaged": (iris, SDGMClassifier(2, predictive="averaged", random_state=0, teacher=None)),
+    "averaged, dual": (
+        ripley,
+        KernelSDGMClassifier(2, predictive="averaged", random_state=0, teacher=None),
+    ),
     "automatic": (ripley, SDGMClassifier(random_state=0)),
     "automatic, dual": (ripley, KernelSDGMClassifier(random_state=0)),
-    "automatic in part": (iris, KernelSDGMClassifier(2, kernel="auto", random_state=0)),
+    "automatic in part": (
+        iris,
+        KernelSDGMClassifier(2, kernel="auto", random_state=0, teacher=None),
+    ),
     "automatic, budget": (iris, SDGMClassifier(max_weights=7, random_state=0)),
     "relevance vector machine": (iris, RVMClassifier(random_state=0)),
     "discriminative Gaussian mixture": (iris, DiscriminativeGMMClassifier(2, random_state=0)),
@@ -195,7 +224,7 @@ def callable_kernel() -> Outcome:
     def cauchy(X: Any, Z: Any) -> Any:
         return 1.0 / (1.0 + ((X[:, None] - Z[None]) ** 2).sum(axis=2))
 
-    return ripley().outcome(KernelSDGMClassifier(2, kernel=cauchy, random_state=0))
+    return ripley().outcome(KernelSDGMClassifier(2, kernel=cauchy, random_state=0, teacher=None))
 
 
 @fit("precomputed kernel")
@@ -217,7 +246,7 @@ def start_from_an_array() -> Outcome:
     r = np.full((len(own), 4), 0.0)
     r[np.arange(len(own)), own] = 0.9
     r[np.arange(len(own)), own ^ 1] = 0.1
-    return table.outcome(SDGMClassifier(2, init=r))
+    return table.outcome(SDGMClassifier(2, init=r, teacher=None))
 
 
 # --- weights of samples and of classes ---
@@ -231,7 +260,7 @@ def weights(n_rows: int) -> Any:
 @fit("sample weights")
 def sample_weights() -> Outcome:
     table = iris()
-    model = SDGMClassifier(2, class_weight="balanced", random_state=0)
+    model = SDGMClassifier(2, class_weight="balanced", random_state=0, teacher=None)
     return table.outcome(model, sample_weight=weights(len(table.X)))
 
 
@@ -244,7 +273,7 @@ def sample_weights_dual() -> Outcome:
         table.X_test,
         table.y_test,
     )
-    model = KernelSDGMClassifier(2, class_weight={0: 1.0, 1: 2.5}, random_state=0)
+    model = KernelSDGMClassifier(2, class_weight={0: 1.0, 1: 2.5}, random_state=0, teacher=None)
     return twice.outcome(model, sample_weight=0.5 + weights(len(twice.X)))
 
 
@@ -261,14 +290,18 @@ def sample_weights_paper() -> Outcome:
 @fit("warm start")
 def warm_start() -> Outcome:
     table = iris()
-    model = SDGMClassifier(2, warm_start=True, random_state=0).fit(table.X[:50], table.y[:50])
+    model = SDGMClassifier(2, warm_start=True, random_state=0, teacher=None).fit(
+        table.X[:50], table.y[:50]
+    )
     return table.outcome(model)
 
 
 @fit("warm start, dual")
 def warm_start_dual() -> Outcome:
     table = ripley()
-    model = KernelSDGMClassifier(2, kernel="rbf", gamma=1.0, warm_start=True, random_state=0)
+    model = KernelSDGMClassifier(
+        2, kernel="rbf", gamma=1.0, warm_start=True, random_state=0, teacher=None
+    )
     model.fit(table.X[20:], table.y[20:])
     return table.outcome(model)
 
@@ -302,7 +335,7 @@ def resumed(model: Any, table: Table, *, line: int) -> Outcome:
 
 @fit("resumed from a checkpoint")
 def checkpoint() -> Outcome:
-    return resumed(SDGMClassifier(2, n_init=2, random_state=0), ripley(), line=9)
+    return resumed(SDGMClassifier(2, n_init=2, random_state=0, teacher=None), ripley(), line=9)
 
 
 @fit("resumed from a checkpoint, automatic")
@@ -341,20 +374,20 @@ def small_scale(make: Callable[[pytest.MonkeyPatch], None] = make_small) -> Iter
 @fit("a sample, then all rows")
 def by_sample() -> Outcome:
     with small_scale():
-        return three_groups().outcome(SDGMClassifier(2, random_state=0))
+        return three_groups().outcome(SDGMClassifier(2, random_state=0, teacher=None))
 
 
 @fit("a sample, then all rows, dual")
 def by_sample_dual() -> Outcome:
     with small_scale():
-        return three_groups().outcome(KernelSDGMClassifier(2, random_state=0))
+        return three_groups().outcome(KernelSDGMClassifier(2, random_state=0, teacher=None))
 
 
 @fit("a sample, then all rows, budget and weights")
 def by_sample_budget() -> Outcome:
     with small_scale():
         table = three_groups()
-        model = SDGMClassifier(2, max_weights=8, random_state=0)
+        model = SDGMClassifier(2, max_weights=8, random_state=0, teacher=None)
         return table.outcome(model, sample_weight=weights(len(table.X)))
 
 
@@ -362,7 +395,7 @@ def by_sample_budget() -> Outcome:
 def from_disk() -> Outcome:
     table = three_groups()
     with small_scale(), memory_map(table.X.astype(np.float32)) as X:
-        model = SDGMClassifier(1, class_weight="balanced", random_state=0)
+        model = SDGMClassifier(1, class_weight="balanced", random_state=0, teacher=None)
         return Table(X, table.y, table.X_test, table.y_test).outcome(model)
 
 
@@ -370,21 +403,21 @@ def from_disk() -> Outcome:
 def from_reader() -> Outcome:
     table = three_groups()
     with small_scale():
-        model = KernelSDGMClassifier(1, kernel="rbf", random_state=0)
+        model = KernelSDGMClassifier(1, kernel="rbf", random_state=0, teacher=None)
         return Table(Reader(table.X), table.y, table.X_test, table.y_test).outcome(model)
 
 
 @fit("reader of few rows")
 def from_reader_of_few_rows() -> Outcome:
     table = ripley()
-    model = SDGMClassifier(2, random_state=0)
+    model = SDGMClassifier(2, random_state=0, teacher=None)
     return Table(Reader(table.X), table.y, table.X_test, table.y_test).outcome(model)
 
 
 @fit("33,000 rows")
 def many_rows() -> Outcome:
     table = three_groups(33_000)
-    model = SDGMClassifier(1, random_state=0)
+    model = SDGMClassifier(1, random_state=0, teacher=None)
     return Table(Reader(table.X), table.y, table.X_test, table.y_test).outcome(model)
 
 
@@ -416,7 +449,7 @@ def dask_dual() -> Outcome:
 @fit("path of weights")
 def path_of_weights() -> Outcome:
     table = ripley()
-    model = KernelSDGMClassifier(3, random_state=0).fit(table.X, table.y)
+    model = KernelSDGMClassifier(3, random_state=0, teacher=None).fit(table.X, table.y)
     path = sdgm.weights_path(model, table.X, table.y)
     return {
         "n_weights": path.n_weights.tolist(),
@@ -450,7 +483,7 @@ def partly_labelled(estimator: Any, n_labelled: int) -> Outcome:
 
 @fit("semi-supervised")
 def semi_supervised() -> Outcome:
-    return partly_labelled(SDGMClassifier(2), 12)
+    return partly_labelled(SDGMClassifier(2, teacher=None), 12)
 
 
 @fit("semi-supervised, dual, automatic")
@@ -474,14 +507,16 @@ def familiarity() -> Outcome:
 @fit("bound")
 def bound() -> Outcome:
     table = ripley(400)
-    model = SDGMClassifier(2, random_state=0).fit(table.X, table.y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(table.X, table.y)
     return vars(sdgm.pac_bayes_bound(model, table.X, table.y, n_draws=50_000))
 
 
 @fit("bound, dual")
 def bound_dual() -> Outcome:
     table = ripley(400)
-    model = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0).fit(table.X, table.y)
+    model = KernelSDGMClassifier(1, kernel="rbf", gamma=1.0, random_state=0, teacher=None).fit(
+        table.X, table.y
+    )
     return vars(
         sdgm.pac_bayes_bound(
             model, table.X, table.y, loss="probability", scaling="paid", n_draws=50_000
@@ -495,7 +530,7 @@ def layer_and_back() -> Outcome:
     from sdgm.nn import from_classifier, laplace, to_classifier
 
     table = iris()
-    model = SDGMClassifier(2, random_state=0).fit(table.X, table.y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(table.X, table.y)
     layer = from_classifier(model, dtype=torch.float64).eval()
     rows = torch.as_tensor(table.X_test[:5])
     codes = torch.as_tensor(np.searchsorted(model.classes_, table.y))

@@ -25,7 +25,7 @@ def test_a_classifier_becomes_a_layer_with_equal_probabilities(
 ) -> None:
     labels = np.array(["a", "b", "c"])[SPECIES]
     model = SDGMClassifier(
-        2, covariance_type=covariance_type, random_state=0, max_iter=30, **settings
+        2, covariance_type=covariance_type, random_state=0, max_iter=30, **settings, teacher=None
     )
     model.fit(IRIS, labels)
     layer = from_classifier(model, dtype=torch.float64)
@@ -41,7 +41,7 @@ def test_a_classifier_becomes_a_layer_with_equal_probabilities(
 
 
 def test_the_layer_can_carry_noise_and_still_evaluates_to_the_same() -> None:
-    model = SDGMClassifier(1, random_state=0).fit(IRIS, SPECIES)
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(IRIS, SPECIES)
     layer = from_classifier(model, sparse=True, dtype=torch.float64).eval()
     P = layer.log_prob(torch.as_tensor(IRIS)).exp().detach().numpy()
     np.testing.assert_allclose(P, model.predict_proba(IRIS), atol=1e-10)

@@ -89,7 +89,7 @@ def test_it_notices_a_class_on_which_the_classifier_is_sure() -> None:
     known, new = X[y != 0], X[y == 0]
     is_familiar = np.repeat([1, 0], [len(known), len(new)])
     rows = np.concatenate([known, new])
-    model = SDGMClassifier(1, random_state=0).fit(known, y[y != 0])
+    model = SDGMClassifier(1, random_state=0, teacher=None).fit(known, y[y != 0])
     confidence = roc_auc_score(is_familiar, model.predict_proba(rows).max(axis=1))
     detector = FamiliarityDetector().fit(known, y[y != 0])
     assert confidence < 0.1  # it is surest of what it has never seen

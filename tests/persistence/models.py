@@ -42,7 +42,7 @@ def table() -> TableModel:
     )
     noisy = x[:, 1] + X[:, 2] + rng.normal(size=60)
     y = np.array(["<b>no</b>", "yes\0!"])[(noisy > 0.5).astype(int)]
-    model = SDGMClassifier(2, random_state=0).fit(X, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     model.feature_names_in_ = np.array(feature_names(inputs), dtype=object)
     record = {
         "created": "2024-01-01",
@@ -60,7 +60,7 @@ def table() -> TableModel:
 def with_missing_labels() -> SemiSupervisedSDGMClassifier:
     X, y = moons()
     return SemiSupervisedSDGMClassifier(
-        SDGMClassifier(1), random_state=np.int64(3), max_unlabelled=20
+        SDGMClassifier(1, teacher=None), random_state=np.int64(3), max_unlabelled=20
     ).fit(X, np.where(np.arange(60) < 12, y, -1))
 
 
@@ -73,10 +73,12 @@ def fitted(kind: str) -> Any:
         case "primal":
             return SDGMClassifier(random_state=0).fit(X, y)
         case "diag":
-            return SDGMClassifier(2, covariance_type="diag", random_state=0).fit(*three)
+            return SDGMClassifier(2, covariance_type="diag", random_state=0, teacher=None).fit(
+                *three
+            )
         case "spherical":
             return SDGMClassifier(
-                {0: 1, 1: 2, 2: 1}, covariance_type="spherical", random_state=0
+                {0: 1, 1: 2, 2: 1}, covariance_type="spherical", random_state=0, teacher=None
             ).fit(*three)
         case "tied":
             return SDGMClassifier(
@@ -85,7 +87,7 @@ def fitted(kind: str) -> Any:
         case "poly":
             return KernelSDGMClassifier(random_state=0).fit(X, y)
         case "cubic":
-            return KernelSDGMClassifier(1, degree=np.int64(3), coef0=2).fit(X, y)
+            return KernelSDGMClassifier(1, degree=np.int64(3), coef0=2, teacher=None).fit(X, y)
         case "rbf":
             return RVMClassifier(record_states=True).fit(*three)
         case "linear":
@@ -93,21 +95,23 @@ def fitted(kind: str) -> Any:
         case "precomputed":
             return KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T, y)
         case "shared":
-            return KernelSDGMClassifier(2, shared_vectors=True, gamma="scale", random_state=0).fit(
-                X, y
-            )
+            return KernelSDGMClassifier(
+                2, shared_vectors=True, gamma="scale", random_state=0, teacher=None
+            ).fit(X, y)
         case "ridge":
             return DiscriminativeGMMClassifier(2, alpha=0.5, random_state=0).fit(X, y)
         case "budget":
-            return SDGMClassifier(2, max_weights=4, n_init=2, random_state=0).fit(X, y)
+            return SDGMClassifier(2, max_weights=4, n_init=2, random_state=0, teacher=None).fit(
+                X, y
+            )
         case "few inputs":
             return KernelSDGMClassifier(max_features=1, random_state=0).fit(X, y)
         case "init":
             r = np.tile(np.random.default_rng(0).random((60, 2)), 2)
-            return SDGMClassifier([2, 2], init=r).fit(X, y)
+            return SDGMClassifier([2, 2], init=r, teacher=None).fit(X, y)
         case "nothing":
             noise = np.random.default_rng(1).normal(size=(40, 2))
-            return SDGMClassifier(1).fit(noise, np.arange(40) % 2)
+            return SDGMClassifier(1, teacher=None).fit(noise, np.arange(40) % 2)
         case "partly labelled":
             return with_missing_labels()
         case "novelty":

@@ -103,8 +103,8 @@ def test_saving_twice_and_saving_what_was_loaded_give_the_same_bytes(
 @pytest.mark.parametrize(
     "model",
     [
-        SDGMClassifier(np.int64(2), warm_start=True, max_iter=3, tol=1e-12),
-        KernelSDGMClassifier(2, warm_start=True, max_iter=3, tol=1e-12),
+        SDGMClassifier(np.int64(2), warm_start=True, max_iter=3, tol=1e-12, teacher=None),
+        KernelSDGMClassifier(2, warm_start=True, max_iter=3, tol=1e-12, teacher=None),
         RVMClassifier(warm_start=True, max_iter=3, tol=1e-12),
     ],
     ids=lambda model: type(model).__name__,
@@ -124,7 +124,11 @@ def test_a_loaded_model_goes_on_learning_where_it_was(model: Any, tmp_path: Path
 
 def test_settings_changed_since_the_fit_are_remembered(tmp_path: Path) -> None:
     X, y = moons()
-    model = SDGMClassifier(1).fit(X, y).set_params(covariance_type="diag", warm_start=True)
+    model = (
+        SDGMClassifier(1, teacher=None)
+        .fit(X, y)
+        .set_params(covariance_type="diag", warm_start=True)
+    )
     again = saved_and_loaded(model, tmp_path)
     with pytest.raises(ValueError, match="warm_start cannot go on from covariance_type='full'"):
         again.fit(X, y)
@@ -189,14 +193,14 @@ def problems(draw: Any) -> tuple[Any, Any, Any]:
     estimator = draw(
         st.sampled_from(
             [
-                SDGMClassifier(1, covariance_type="full"),
+                SDGMClassifier(1, covariance_type="full", teacher=None),
                 SDGMClassifier(2, covariance_type="diag", preset="paper"),
-                SDGMClassifier([1] * len(labels), covariance_type="spherical"),
-                SDGMClassifier(1, covariance_type="tied", standardize=False),
+                SDGMClassifier([1] * len(labels), covariance_type="spherical", teacher=None),
+                SDGMClassifier(1, covariance_type="tied", standardize=False, teacher=None),
                 SDGMClassifier(1, prior="ridge", class_weight="balanced"),
-                KernelSDGMClassifier(1, kernel="poly", degree=3),
-                KernelSDGMClassifier(1, kernel="rbf", gamma=0.3, shared_vectors=True),
-                KernelSDGMClassifier(1, kernel="linear", predictive="averaged"),
+                KernelSDGMClassifier(1, kernel="poly", degree=3, teacher=None),
+                KernelSDGMClassifier(1, kernel="rbf", gamma=0.3, shared_vectors=True, teacher=None),
+                KernelSDGMClassifier(1, kernel="linear", predictive="averaged", teacher=None),
                 RVMClassifier(gamma="scale"),
             ]
         )
@@ -242,14 +246,14 @@ def refused(model: Any, folder: Path, match: str, kind: type[Exception] = ValueE
 
 def test_functions_among_the_parameters_are_refused(tmp_path: Path) -> None:
     X, y = moons()
-    model = KernelSDGMClassifier(1, kernel=lambda X, Z: X @ Z.T).fit(X, y)
+    model = KernelSDGMClassifier(1, kernel=lambda X, Z: X @ Z.T, teacher=None).fit(X, y)
     refused(model, tmp_path, "kernel is a function")
     refused(model.set_params(kernel="rbf"), tmp_path, "kernel is a function")
 
 
 def test_a_generator_of_random_numbers_is_refused(tmp_path: Path) -> None:
     X, y = moons()
-    model = SDGMClassifier(1, random_state=np.random.RandomState(0)).fit(X, y)
+    model = SDGMClassifier(1, random_state=np.random.RandomState(0), teacher=None).fit(X, y)
     refused(model, tmp_path, "random_state is of type RandomState.*set_params")
     assert saved_and_loaded(model.set_params(random_state=0), tmp_path).random_state == 0
 
@@ -258,7 +262,7 @@ def test_a_list_that_holds_itself_is_refused(tmp_path: Path) -> None:
     X, y = moons()
     endless: list[Any] = []
     endless.append(endless)
-    model = SDGMClassifier(1).fit(X, y).set_params(n_components=endless)
+    model = SDGMClassifier(1, teacher=None).fit(X, y).set_params(n_components=endless)
     refused(model, tmp_path, "n_components is")
 
 
@@ -270,17 +274,17 @@ def test_what_is_not_fitted_or_not_ours_is_refused(tmp_path: Path) -> None:
     refused(SDGMClassifier(), tmp_path, "not fitted", NotFittedError)
     refused(SemiSupervisedSDGMClassifier(), tmp_path, "not fitted", NotFittedError)
     refused(LogisticRegression(), tmp_path, "LogisticRegression is no model", TypeError)
-    pipeline = make_pipeline(SDGMClassifier(1)).fit(X, y)
+    pipeline = make_pipeline(SDGMClassifier(1, teacher=None)).fit(X, y)
     refused(pipeline, tmp_path, "Pipeline is no model", TypeError)
     refused(Own(1).fit(X, y), tmp_path, "Own is no classifier", TypeError)
 
 
 def test_a_model_changed_by_hand_is_refused(tmp_path: Path) -> None:
     X, y = moons()
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     model.coef_[:] += 1.0
     refused(model, tmp_path, "coef_ is not what a fit leaves behind")
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     model.model_.scaler.center[0] = np.nan
     refused(model, tmp_path, "'center' holds NaN")
 

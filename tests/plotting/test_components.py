@@ -19,7 +19,7 @@ X, y, _, _ = make_ripley().split()
 
 @pytest.fixture(scope="module")
 def model() -> KernelSDGMClassifier:
-    return KernelSDGMClassifier(2, random_state=0).fit(X, y)
+    return KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
 
 
 def draw(model: Any, X: Any = X, y: Any = y, **options: Any) -> ComponentsDisplay:
@@ -29,7 +29,7 @@ def draw(model: Any, X: Any = X, y: Any = y, **options: Any) -> ComponentsDispla
 
 def test_with_the_moments_of_the_rows_the_true_gaussians_are_found_again() -> None:
     many, labels, _, _ = make_ripley(n_train=4000).split()
-    fitted = KernelSDGMClassifier(2, random_state=0).fit(many, labels)
+    fitted = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(many, labels)
     display = draw(fitted, many, labels)
     assert display.gaussian.all()
     for c in range(2):
@@ -96,7 +96,7 @@ def test_components_that_no_row_belongs_to_are_left_out() -> None:
 
 def test_frames_give_their_names_and_rows_and_legend_can_be_left_out() -> None:
     table = pytest.importorskip("pandas").DataFrame({"age": 10.0 * X[:, 0] + 40.0, "dose": X[:, 1]})
-    fitted = KernelSDGMClassifier(2, random_state=0).fit(table, y)
+    fitted = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(table, y)
     display = draw(fitted, table, rows=False, legend=False)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("age", "dose")
     assert display.points_ == [] and display.legend_ is None

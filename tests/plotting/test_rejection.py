@@ -21,7 +21,7 @@ X, y, X_test, y_test = make_ripley().split()
 
 @pytest.fixture(scope="module")
 def model() -> KernelSDGMClassifier:
-    return KernelSDGMClassifier(1, random_state=0).fit(X, y)
+    return KernelSDGMClassifier(1, random_state=0, teacher=None).fit(X, y)
 
 
 def test_the_curve_drawn_is_the_rejection_curve(model: KernelSDGMClassifier) -> None:

@@ -41,7 +41,7 @@ def test_shading_is_the_standard_deviation_of_the_averaged_probabilities(
 def test_with_three_classes_it_is_that_of_the_most_probable_or_the_one_asked_for() -> None:
     rows, labels = make_blobs(90, centers=[(0, 0), (4, 0), (2, 4)], cluster_std=1.5, random_state=0)
     labels = np.array(["a", "b", "c"])[labels]
-    model = SDGMClassifier(n_components=1, random_state=0).fit(rows, labels)
+    model = SDGMClassifier(n_components=1, random_state=0, teacher=None).fit(rows, labels)
     display = UncertaintyDisplay.from_estimator(
         model, rows, labels, grid_resolution=SIZE, ax=new_axes()
     )

@@ -21,7 +21,7 @@ HOSTILE_LEVEL = "</script><img src=x onerror=alert(3)>"
 def ripley_model():
     """The dual form, with training rows, test rows and a film."""
     X, y, X_test, y_test = make_ripley(random_state=0).split()
-    model = KernelSDGMClassifier(3, record_states=True, random_state=0).fit(X, y)
+    model = KernelSDGMClassifier(3, record_states=True, random_state=0, teacher=None).fit(X, y)
     return model, {"X": X, "y": y, "X_test": X_test, "y_test": y_test}
 
 
@@ -29,7 +29,7 @@ def ripley_model():
 def wine_model():
     """The original form with names of its inputs."""
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = SDGMClassifier(1, record_states=True, random_state=0).fit(X, y)
+    model = SDGMClassifier(1, record_states=True, random_state=0, teacher=None).fit(X, y)
     return model, {"X": X, "y": y}
 
 

@@ -117,12 +117,14 @@ def test_the_film_plays_and_pauses(opened, ripley):
 
 
 MODELS = {
-    "dual, quadratic": KernelSDGMClassifier(3, random_state=0),
-    "dual, cubic": KernelSDGMClassifier(1, degree=3, random_state=0),
-    "dual, rbf": KernelSDGMClassifier(2, kernel="rbf", random_state=0),
-    "dual, linear": KernelSDGMClassifier(1, kernel="linear", random_state=0),
-    "primal, full": SDGMClassifier(2, random_state=0),
-    "primal, spherical": SDGMClassifier(2, covariance_type="spherical", random_state=0),
+    "dual, quadratic": KernelSDGMClassifier(3, random_state=0, teacher=None),
+    "dual, cubic": KernelSDGMClassifier(1, degree=3, random_state=0, teacher=None),
+    "dual, rbf": KernelSDGMClassifier(2, kernel="rbf", random_state=0, teacher=None),
+    "dual, linear": KernelSDGMClassifier(1, kernel="linear", random_state=0, teacher=None),
+    "primal, full": SDGMClassifier(2, random_state=0, teacher=None),
+    "primal, spherical": SDGMClassifier(
+        2, covariance_type="spherical", random_state=0, teacher=None
+    ),
 }
 
 

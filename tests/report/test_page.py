@@ -143,7 +143,7 @@ def test_sections_are_numbered_in_order_and_linked(ripley):
 
 def test_sections_without_content_are_left_out():
     X, y = np.array([[0.0], [0.1], [1.0], [1.1]] * 5), np.array([0, 0, 1, 1] * 5)
-    model = SDGMClassifier(1).fit(X, y)
+    model = SDGMClassifier(1, teacher=None).fit(X, y)
     set_history(model, [])
     keys = {a["id"] for t, a in Page(report_html(model)).elements if t == "section"}
     assert keys == {"learned", "sparsity", "try", "made"}
@@ -266,7 +266,9 @@ def test_a_model_from_a_file_has_the_same_page(tmp_path, dual):
 
 def test_columns_keep_their_names_where_probabilities_are_averaged():
     X, y = wine_model()[1].values()
-    model = SDGMClassifier(1, record_states=True, predictive="averaged", random_state=0).fit(X, y)
+    model = SDGMClassifier(
+        1, record_states=True, predictive="averaged", random_state=0, teacher=None
+    ).fit(X, y)
     shown = Page(report_html(model, X=X, y=y, X_test=X, y_test=y)).shown
     assert "proline by alcohol" in shown
     assert " x1 " not in shown
@@ -275,7 +277,9 @@ def test_columns_keep_their_names_where_probabilities_are_averaged():
 def test_a_kernel_of_the_users_own_has_no_panel_to_try_rows():
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     X[y == 1] += 2.0
-    model = KernelSDGMClassifier(1, kernel=lambda A, B: A @ B.T, record_states=True).fit(X, y)
+    model = KernelSDGMClassifier(
+        1, kernel=lambda A, B: A @ B.T, record_states=True, teacher=None
+    ).fit(X, y)
     page = Page(report_html(model, X=X, y=y))
     assert page.data["model"] is None
     assert "try" not in page.ids
@@ -291,7 +295,7 @@ def test_dozens_of_classes_and_inputs_fit_on_a_page():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 20)), np.arange(600) % 24
     X[np.arange(600), y % 20] += 4.0
-    model = SDGMClassifier(1, covariance_type="tied", max_iter=4, record_states=True)
+    model = SDGMClassifier(1, covariance_type="tied", max_iter=4, record_states=True, teacher=None)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     html = report_html(model, X=X, y=y, X_test=X, y_test=y)

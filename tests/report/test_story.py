@@ -19,10 +19,10 @@ from sdgm.report.view import discriminant_view
 
 X_RIPLEY, Y_RIPLEY, _, _ = make_ripley(random_state=0).split()
 MODELS = {
-    "primal": SDGMClassifier(2, random_state=0),
+    "primal": SDGMClassifier(2, random_state=0, teacher=None),
     "primal, chosen": SDGMClassifier(random_state=0),
-    "spherical": SDGMClassifier(2, covariance_type="spherical", random_state=0),
-    "dual": KernelSDGMClassifier(3, random_state=0),
+    "spherical": SDGMClassifier(2, covariance_type="spherical", random_state=0, teacher=None),
+    "dual": KernelSDGMClassifier(3, random_state=0, teacher=None),
     "dual, chosen": KernelSDGMClassifier(random_state=0),
     "paper": KernelSDGMClassifier(2, preset="paper", max_iter=60, tol=1.0, random_state=0),
     "rbf": RVMClassifier(random_state=0),
@@ -76,7 +76,7 @@ def test_ends_of_lines_are_the_weights_that_are_left(fitted, story):
 
 
 def test_components_keep_their_place_until_they_leave():
-    model = KernelSDGMClassifier(3, record_states=True, random_state=0)
+    model = KernelSDGMClassifier(3, record_states=True, random_state=0, teacher=None)
     story = film(model.fit(X_RIPLEY, Y_RIPLEY), X_RIPLEY, Y_RIPLEY)
     alive = np.isfinite(story["pi"])
     assert alive[0].sum() == 6
@@ -88,13 +88,15 @@ def test_components_keep_their_place_until_they_leave():
 
 def test_without_states_only_rows_are_kept():
     X, y = load_iris(return_X_y=True)
-    story = film(SDGMClassifier(1).fit(X, y), X, y)
+    story = film(SDGMClassifier(1, teacher=None).fit(X, y), X, y)
     assert "rows/x" in story
     assert "iteration" not in story
 
 
 def test_other_rows_than_those_of_the_fit_make_no_film_of_the_dual_form():
-    model = KernelSDGMClassifier(2, record_states=True, random_state=0).fit(X_RIPLEY, Y_RIPLEY)
+    model = KernelSDGMClassifier(2, record_states=True, random_state=0, teacher=None).fit(
+        X_RIPLEY, Y_RIPLEY
+    )
     story = film(model, X_RIPLEY + 0.25, Y_RIPLEY)
     assert "view" not in story
     assert "pi" in story
@@ -107,14 +109,14 @@ def test_precomputed_kernels_have_no_story():
 
 
 def test_kernels_that_are_functions_have_no_picture():
-    model = KernelSDGMClassifier(1, kernel=lambda X, Z: X @ Z.T, record_states=True)
+    model = KernelSDGMClassifier(1, kernel=lambda X, Z: X @ Z.T, record_states=True, teacher=None)
     story = film(model.fit(X_RIPLEY, Y_RIPLEY), X_RIPLEY, Y_RIPLEY)
     assert "alpha" in story
     assert "view" not in story
 
 
 def test_a_budget_ends_the_film():
-    model = KernelSDGMClassifier(3, max_weights=4, record_states=True, random_state=0)
+    model = KernelSDGMClassifier(3, max_weights=4, record_states=True, random_state=0, teacher=None)
     story = film(model.fit(X_RIPLEY, Y_RIPLEY), X_RIPLEY, Y_RIPLEY)
     assert np.isfinite(story["alpha"][-1]).sum() == model.n_active_weights_ <= 4
     assert np.array_equal(story["rows/class"][-1], model.predict(X_RIPLEY))
@@ -136,7 +138,9 @@ def test_a_film_can_end_without_weights(kind):
 def test_rows_without_a_label_are_left_out():
     y = Y_RIPLEY.astype(object)
     y[::2] = -1
-    semi = SemiSupervisedSDGMClassifier(SDGMClassifier(1, record_states=True), random_state=0)
+    semi = SemiSupervisedSDGMClassifier(
+        SDGMClassifier(1, record_states=True, teacher=None), random_state=0
+    )
     story = film(semi.fit(X_RIPLEY, y.astype(int)), X_RIPLEY, y.astype(int))
     assert len(story["rows/index"]) == 125
     assert set(story["rows/y"]) == {0, 1}
@@ -144,7 +148,7 @@ def test_rows_without_a_label_are_left_out():
 
 def test_of_many_rows_some_are_kept_from_every_class_and_all_relevance_vectors():
     X, y = make_blobs([900, 80, 20], 3, random_state=0)
-    model = KernelSDGMClassifier(1, record_states=True, random_state=0).fit(X, y)
+    model = KernelSDGMClassifier(1, record_states=True, random_state=0, teacher=None).fit(X, y)
     story = film(model, X, y)
     assert len(story["rows/index"]) == FILM_ROWS
     assert set(story["rows/y"]) == {0, 1, 2}
@@ -154,7 +158,7 @@ def test_of_many_rows_some_are_kept_from_every_class_and_all_relevance_vectors()
 
 def test_many_inputs_have_a_view_and_the_weightiest_features():
     X, y = load_wine(return_X_y=True)
-    model = SDGMClassifier(1, record_states=True, random_state=0).fit(X, y)
+    model = SDGMClassifier(1, record_states=True, random_state=0, teacher=None).fit(X, y)
     story = film(model, X, y)
     assert story["view"].shape == (178, 2)
     assert "grid" not in story
@@ -164,7 +168,7 @@ def test_many_inputs_have_a_view_and_the_weightiest_features():
 
 def test_one_input_can_be_filmed():
     X, y = X_RIPLEY[:, :1], Y_RIPLEY
-    story = film(SDGMClassifier(1, record_states=True).fit(X, y), X, y)
+    story = film(SDGMClassifier(1, record_states=True, teacher=None).fit(X, y), X, y)
     assert np.isfinite(story["view"]).all()
 
 
@@ -228,7 +232,7 @@ def test_constant_rows_have_a_view():
 
 @pytest.fixture(scope="module")
 def filmed():
-    model = KernelSDGMClassifier(1, record_states=True, random_state=0)
+    model = KernelSDGMClassifier(1, record_states=True, random_state=0, teacher=None)
     model.fit(X_RIPLEY, Y_RIPLEY)
     return model, film(model, X_RIPLEY, Y_RIPLEY)
 

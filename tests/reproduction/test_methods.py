@@ -78,7 +78,11 @@ def test_sdgm_as_published_has_the_plain_quadratic_kernel_on_inputs_as_they_are(
 @pytest.mark.parametrize(
     ("method", "model", "gammas"),
     [
-        ("sdgm", KernelSDGMClassifier(3, standardize=False, random_state=0), SDGM_GAMMAS),
+        (
+            "sdgm",
+            KernelSDGMClassifier(3, standardize=False, random_state=0, teacher=None),
+            SDGM_GAMMAS,
+        ),
         ("rvm", RVMClassifier(), [factor / 2 for factor in RBF_FACTORS]),
     ],
 )

@@ -29,11 +29,13 @@ from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint, word
 
 X, y = make_moons(200, noise=0.3, random_state=0)
 FITS = {
-    "original form, several starts": lambda **k: SDGMClassifier(2, n_init=3, random_state=0, **k),
-    "dual form, seeds drawn": lambda **k: KernelSDGMClassifier(2, n_init=2, **k),
+    "original form, several starts": lambda **k: SDGMClassifier(
+        2, n_init=3, random_state=0, **k, teacher=None
+    ),
+    "dual form, seeds drawn": lambda **k: KernelSDGMClassifier(2, n_init=2, **k, teacher=None),
     "automatic": lambda **k: KernelSDGMClassifier(random_state=3, **k),
     "paper": lambda **k: SDGMClassifier(2, preset="paper", max_iter=40, random_state=0, **k),
-    "samples, then all rows": lambda **k: SDGMClassifier(2, random_state=0, **k),
+    "samples, then all rows": lambda **k: SDGMClassifier(2, random_state=0, **k, teacher=None),
 }
 
 
@@ -103,8 +105,12 @@ def test_a_fit_that_goes_on_has_the_states_of_its_first_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "fit"
-    model = SDGMClassifier(2, random_state=0, record_states=True, checkpoint=path, verbose=2)
-    expected = states_of(SDGMClassifier(2, random_state=0, record_states=True).fit(X, y))
+    model = SDGMClassifier(
+        2, random_state=0, record_states=True, checkpoint=path, verbose=2, teacher=None
+    )
+    expected = states_of(
+        SDGMClassifier(2, random_state=0, record_states=True, teacher=None).fit(X, y)
+    )
     lines: list[Any] = []
 
     def stop(record: Any) -> None:
@@ -137,7 +143,7 @@ def test_a_checkpoint_keeps_no_state_but_the_last_unless_states_are_wanted(
     monkeypatch.setattr(Checkpoint, "write", counting)
     for record_states in False, True:
         kept.clear()
-        model = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit")
+        model = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit", teacher=None)
         model.set_params(record_states=record_states).fit(X, y)
         assert max(kept) == (model.n_iter_ if record_states else 0)
 
@@ -146,8 +152,8 @@ def test_without_a_checkpoint_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plain = SDGMClassifier(2, random_state=0).fit(X, y)
-    kept = SDGMClassifier(2, random_state=0, checkpoint="fit").fit(X, y)
+    plain = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
+    kept = SDGMClassifier(2, random_state=0, checkpoint="fit", teacher=None).fit(X, y)
     assert list(tmp_path.iterdir()) == []
     assert_same(kept, plain)
 
@@ -161,15 +167,15 @@ def interrupted(path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_module, "print_line", stop)
         with pytest.raises(KeyboardInterrupt):
-            SDGMClassifier(2, random_state=0, checkpoint=path, verbose=2).fit(X, y)
+            SDGMClassifier(2, random_state=0, checkpoint=path, verbose=2, teacher=None).fit(X, y)
     assert path.exists()
 
 
 def test_an_interrupt_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
     path = tmp_path / "fit"
     interrupted(path)
-    again = SDGMClassifier(2, random_state=0, checkpoint=path).fit(X, y)
-    assert_same(again, SDGMClassifier(2, random_state=0).fit(X, y))
+    again = SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None).fit(X, y)
+    assert_same(again, SDGMClassifier(2, random_state=0, teacher=None).fit(X, y))
     assert not path.exists()
 
 
@@ -177,15 +183,15 @@ def test_a_checkpoint_of_other_data_or_settings_is_refused(tmp_path: Path) -> No
     path = tmp_path / "fit"
     interrupted(path)
     for estimator, rows in (
-        (SDGMClassifier(3, random_state=0, checkpoint=path), X),
-        (SDGMClassifier(2, random_state=0, checkpoint=path), X + 1e-9),
-        (KernelSDGMClassifier(2, random_state=0, checkpoint=path), X),
+        (SDGMClassifier(3, random_state=0, checkpoint=path, teacher=None), X),
+        (SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None), X + 1e-9),
+        (KernelSDGMClassifier(2, random_state=0, checkpoint=path, teacher=None), X),
     ):
         with pytest.raises(ValueError, match="belongs to another fit"):
             estimator.fit(rows, y)
     assert path.exists()
     # what does not change the model may differ
-    SDGMClassifier(2, random_state=0, checkpoint=path, n_jobs=2).fit(X, y)
+    SDGMClassifier(2, random_state=0, checkpoint=path, n_jobs=2, teacher=None).fit(X, y)
 
 
 def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -196,21 +202,21 @@ def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None
     for damage in (b"", b"no", content[: len(content) // 2], rng.bytes(1000)):
         path.write_bytes(damage)
         with pytest.raises(ValueError, match=r"(cannot be read|damaged).* remove it to start anew"):
-            SDGMClassifier(2, random_state=0, checkpoint=path).fit(X, y)
+            SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None).fit(X, y)
 
 
 def test_another_file_is_not_taken_for_a_checkpoint(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("to be kept")
     with pytest.raises(ValueError, match=r"notes.txt' is no checkpoint .* name another file"):
-        SDGMClassifier(2, checkpoint=notes).fit(X, y)
+        SDGMClassifier(2, checkpoint=notes, teacher=None).fit(X, y)
     assert notes.read_text() == "to be kept"
     with pytest.raises(ValueError, match="empty path"):
-        SDGMClassifier(2, checkpoint="").fit(X, y)
+        SDGMClassifier(2, checkpoint="", teacher=None).fit(X, y)
 
 
 def test_a_fit_that_goes_on_has_a_mark_of_its_own(tmp_path: Path) -> None:
-    model = SDGMClassifier(2, random_state=0, warm_start=True)
+    model = SDGMClassifier(2, random_state=0, warm_start=True, teacher=None)
     marks = {fingerprint(model, X, y, None)}
     for max_iter in (3, 5):
         model.set_params(max_iter=max_iter)
@@ -284,7 +290,7 @@ def test_where_no_checkpoint_can_be_written_nothing_is_learned(tmp_path: Path) -
         ),
         (3, ValueError, "checkpoint must be a path or None, got 3"),
     ):
-        estimator = SDGMClassifier(2, random_state=0, checkpoint=path)
+        estimator = SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None)
         with pytest.raises(error, match=sentence):
             estimator.fit(X, y)
         assert not hasattr(estimator, "coef_")
@@ -294,14 +300,14 @@ def test_a_mistake_that_is_found_at_once_leaves_no_checkpoint(tmp_path: Path) ->
     wrong = X.copy()
     wrong[7] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit").fit(wrong, y)
+        SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit", teacher=None).fit(wrong, y)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_disk_that_is_full_in_mid_fit_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = SDGMClassifier(2, random_state=0).fit(X, y)
+    expected = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     write, calls = Checkpoint.write, []
 
     def full(self: Checkpoint) -> None:
@@ -312,7 +318,9 @@ def test_a_disk_that_is_full_in_mid_fit_does_not_end_it(
 
     monkeypatch.setattr(Checkpoint, "write", full)
     with pytest.warns(RuntimeWarning, match="No space left on device"):
-        fitted = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit").fit(X, y)
+        fitted = SDGMClassifier(2, random_state=0, checkpoint=tmp_path / "fit", teacher=None).fit(
+            X, y
+        )
     assert_same(fitted, expected)
 
 

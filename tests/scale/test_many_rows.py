@@ -147,7 +147,7 @@ def test_a_part_of_the_second_sample_leads_to_the_mode_but_not_to_the_shares(
 
 def test_relevance_vectors_are_rows_of_the_users_table() -> None:
     X, y = table()
-    dual = KernelSDGMClassifier(2, random_state=0).fit(X, y)
+    dual = KernelSDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     np.testing.assert_array_equal(X[dual.relevance_], dual.relevance_vectors_)
 
 

@@ -57,25 +57,25 @@ def exponential(a: FloatArray, b: FloatArray) -> FloatArray:
 KERNEL, SEMI = KernelSDGMClassifier, SemiSupervisedSDGMClassifier
 few = {"max_iter": 2}
 PROBLEMS: dict[str, tuple[Any, tuple[FloatArray, IntArray]]] = {
-    "full": (SDGMClassifier(2, **few), noise(1500, 12, 4)),
-    "full, fewer rows than features": (SDGMClassifier(2, **few), noise(150, 45)),
-    "diag": (SDGMClassifier(2, covariance_type="diag", **few), noise(150, 750)),
-    "blocks": (SDGMClassifier(2, solver="block", **few), noise(1500, 15, 4)),
+    "full": (SDGMClassifier(2, **few, teacher=None), noise(1500, 12, 4)),
+    "full, fewer rows than features": (SDGMClassifier(2, **few, teacher=None), noise(150, 45)),
+    "diag": (SDGMClassifier(2, covariance_type="diag", **few, teacher=None), noise(150, 750)),
+    "blocks": (SDGMClassifier(2, solver="block", **few, teacher=None), noise(1500, 15, 4)),
     "discriminative": (DiscriminativeGMMClassifier(2, **few), noise(150, 28)),
-    "poly": (KERNEL(2, **few), noise(800, 14)),
-    "rbf": (KERNEL(2, kernel="rbf", gamma=1.0, **few), noise(350, 5)),
-    "rbf of lower rank": (KERNEL(2, kernel="rbf", gamma=0.05, **few), noise(1000, 3)),
-    "callable": (KERNEL(2, kernel=exponential, **few), noise(350, 5)),
+    "poly": (KERNEL(2, **few, teacher=None), noise(800, 14)),
+    "rbf": (KERNEL(2, kernel="rbf", gamma=1.0, **few, teacher=None), noise(350, 5)),
+    "rbf of lower rank": (KERNEL(2, kernel="rbf", gamma=0.05, **few, teacher=None), noise(1000, 3)),
+    "callable": (KERNEL(2, kernel=exponential, **few, teacher=None), noise(350, 5)),
     "precomputed": (KERNEL(2, kernel="precomputed", **few), similarities(350)),
     "relevance vector machine": (RVMClassifier(gamma=1.0, **few), noise(500, 5)),
     "Gaussian processes": (MixtureOfGPsClassifier(1, optimizer=False), noise(400, 3)),
     "chosen": (SDGMClassifier(**few), noise(180, 3, 3)),
     "partly labelled": (
-        SEMI(SDGMClassifier(1, covariance_type="diag", **few)),
+        SEMI(SDGMClassifier(1, covariance_type="diag", **few, teacher=None)),
         noise(200, 5, 3, unlabelled=80),
     ),
     "partly labelled, many inputs": (
-        SEMI(SDGMClassifier(2, covariance_type="full", **few)),
+        SEMI(SDGMClassifier(2, covariance_type="full", **few, teacher=None)),
         noise(60, 120, unlabelled=30),
     ),
 }
@@ -129,7 +129,7 @@ def test_the_covariance_of_weights_that_all_stay_is_counted(
 
 def test_a_covariance_that_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(1000, 2)
-    model = KernelSDGMClassifier(2, max_iter=1)
+    model = KernelSDGMClassifier(2, max_iter=1, teacher=None)
     with own_warnings_allowed():
         model.fit(X, y)
         assert model.covariance_ is not None
@@ -155,7 +155,7 @@ def test_features_of_partly_labelled_rows_are_refused_before_anything_is_learned
     pretend_memory(monkeypatch, 2e9)
     monkeypatch.setattr("sdgm.semi_supervised.estimator.fit_partly_labelled", None)
     X, y = noise(300, 1500, unlabelled=200)
-    model = SemiSupervisedSDGMClassifier(SDGMClassifier(1, covariance_type="full"))
+    model = SemiSupervisedSDGMClassifier(SDGMClassifier(1, covariance_type="full", teacher=None))
     with pytest.raises(MemoryError, match="1127251 features"):
         model.fit(X, y)
 
@@ -179,5 +179,7 @@ def test_a_kernel_of_low_rank_is_not_refused_because_it_has_many_rows(
     X, y = noise(3000, 2)
     pretend_memory(monkeypatch, 8 * 3000**2)  # the kernel matrix alone, once
     with own_warnings_allowed():
-        model = KernelSDGMClassifier(1, kernel="rbf", gamma=0.01, max_iter=20).fit(X, y)
+        model = KernelSDGMClassifier(1, kernel="rbf", gamma=0.01, max_iter=20, teacher=None).fit(
+            X, y
+        )
     assert_proper(model, X)

@@ -94,7 +94,7 @@ def test_a_sample_loses_nothing_that_can_be_measured(monkeypatch: pytest.MonkeyP
         X_test, y_test = problem(seed + 100)
 
         def loss(X=X, y=y, X_test=X_test, y_test=y_test) -> float:
-            model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+            model = SDGMClassifier(n_components=1, random_state=0, teacher=None).fit(X, y)
             return log_loss(y_test, model.predict_proba(X_test))
 
         at_once = loss()
@@ -123,8 +123,8 @@ def test_what_a_sample_could_not_see_at_all_comes_back(
     with monkeypatch.context() as patch:
         patch.setattr(many_rows, "ADMISSIONS", 0)
         patch.setattr(many_rows, "LAST_ADMISSIONS", 0)
-        assert SDGMClassifier(1, random_state=0).fit(X, y).n_active_weights_ == 0
-    model = SDGMClassifier(n_components, random_state=0).fit(X, y)
+        assert SDGMClassifier(1, random_state=0, teacher=None).fit(X, y).n_active_weights_ == 0
+    model = SDGMClassifier(n_components, random_state=0, teacher=None).fit(X, y)
     assert "x1" in model.terms_
     log_odds = np.diff(model.predict_log_proba([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])).ravel()
     assert np.diff(log_odds) == pytest.approx(0.3, abs=0.1)
@@ -139,10 +139,10 @@ def test_the_dual_form_loses_little(
     X, y = problem(seed)
     X, y = X[:1500], y[:1500]
     settings = {"kernel": kernel, "shared_vectors": shared, "random_state": 0}
-    at_once = KernelSDGMClassifier(1, **settings).fit(X, y)
+    at_once = KernelSDGMClassifier(1, **settings, teacher=None).fit(X, y)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 500)
-    sampled = KernelSDGMClassifier(1, **settings).fit(X, y)
+    sampled = KernelSDGMClassifier(1, **settings, teacher=None).fit(X, y)
     losses = [log_loss(y, model.predict_proba(X)) for model in (at_once, sampled)]
     assert losses[1] < losses[0] + 0.02
     assert sampled.n_active_weights_ <= 2 * at_once.n_active_weights_ + 5
@@ -167,7 +167,7 @@ def test_a_second_sample_stands_between_the_first_and_many_rows(
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 1000)
     monkeypatch.setattr(sampled_newton, "ENOUGH_ROWS", 8)
     with counted(BlockedRows) as passes:
-        model = SDGMClassifier(n_components=1, random_state=0).fit(X, y)
+        model = SDGMClassifier(n_components=1, random_state=0, teacher=None).fit(X, y)
     # whose information directs the steps, so that all rows give little but gradients
     counts = passes.record()["passes"]
     assert counts["gradients"] > 3 and "observed" not in counts
@@ -185,5 +185,5 @@ def test_a_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = problem()
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 500)
-    model = SDGMClassifier(n_components=1, max_weights=2, random_state=0).fit(X, y)
+    model = SDGMClassifier(n_components=1, max_weights=2, random_state=0, teacher=None).fit(X, y)
     assert model.n_active_weights_ <= 2

@@ -113,7 +113,7 @@ def test_a_fit_is_the_same_whoever_shares_it(
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=300)
     X = rng.normal(size=(300, 2)) + 1.5 * y[:, None]
-    shared = SDGMClassifier(2, random_state=0).fit(X, y)
+    shared = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     with two_blas_threads.limit(limits=1, user_api="blas"):
-        alone = SDGMClassifier(2, random_state=0).fit(X, y)
+        alone = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
     np.testing.assert_array_equal(shared.predict_proba(X), alone.predict_proba(X))

@@ -292,7 +292,9 @@ def test_the_parameters_and_the_wrapped_classifier_stay_as_they_were() -> None:
 
 def test_a_setting_that_is_named_is_kept() -> None:
     X, y = clouds(60)
-    model = SemiSupervisedSDGMClassifier(SDGMClassifier(1, covariance_type="tied"), random_state=0)
+    model = SemiSupervisedSDGMClassifier(
+        SDGMClassifier(1, covariance_type="tied", teacher=None), random_state=0
+    )
     model.fit(X, hidden(y, 10))
     assert not any("^2" in term or "*" in term for term in model.estimator_.terms_)
 
@@ -307,7 +309,7 @@ def test_under_a_ridge_prior_all_weights_are_kept() -> None:
 
 def test_responsibilities_to_start_from_are_refused_in_one_sentence() -> None:
     X, y = blobs(60, 2)
-    wrapped = SDGMClassifier(1, init=np.ones((60, 2)))
+    wrapped = SDGMClassifier(1, init=np.ones((60, 2)), teacher=None)
     with pytest.raises(ValueError, match="init of the estimator must be a name") as refusal:
         SemiSupervisedSDGMClassifier(wrapped).fit(X, np.where(np.arange(60) < 20, y, -1))
     assert "\n" not in str(refusal.value)

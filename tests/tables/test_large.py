@@ -50,7 +50,9 @@ def write(frame: pl.DataFrame, path: Path, group_rows: int) -> None:
 def expected() -> SDGMClassifier:
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
-        return SDGMClassifier(2, random_state=0).fit(X, FRAME["kind"].to_numpy().astype(str))
+        return SDGMClassifier(2, random_state=0, teacher=None).fit(
+            X, FRAME["kind"].to_numpy().astype(str)
+        )
 
 
 @pytest.mark.usefixtures("small_scale")
@@ -75,7 +77,7 @@ def test_any_cut_into_files_and_row_groups_ends_with_the_model_of_memory(
         part = FRAME[bounds[i] : bounds[i + 1]]
         write(part, folder / f"part-{i}{suffix}", group_rows)
     rows, y = open_rows(folder, "kind", ["a", "b"])
-    model = SDGMClassifier(2, random_state=0).fit(rows, y)
+    model = SDGMClassifier(2, random_state=0, teacher=None).fit(rows, y)
     assert_same(model, expected)
     P = np.concatenate([model.predict_proba(frame) for frame in rows.frames(400)])
     np.testing.assert_allclose(P, expected.predict_proba(X), atol=1e-8)
@@ -185,7 +187,7 @@ def test_a_value_that_is_no_number_is_named(tmp_path: Path, row: int, value, sai
     FRAME.with_columns(b=pl.Series(b)).write_parquet(tmp_path / "t.parquet", row_group_size=100)
     rows, y = open_rows(tmp_path / "t.parquet", "kind")
     with pytest.raises(TableError, match=f"row {row} of column 'b' {said}"):
-        SDGMClassifier(1).fit(rows, y)
+        SDGMClassifier(1, teacher=None).fit(rows, y)
 
 
 def test_a_missing_label_is_named(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from sdgm.dask.inputs import as_array, as_rows, check_names, names_of
 from sdgm.dask.rows import rows_on_workers
 from sdgm.ensemble.many_rows import fit_many_rows
 from sdgm.estimators.parameters import check_classes, class_factors
-from sdgm.scale.many_rows import LARGE_ROWS
 from sdgm.scale.sampling import rows_by_class
+from sdgm.scale.table import LARGE_ROWS
 
 
 class KernelEnsembleClassifier(ensemble.KernelEnsembleClassifier):

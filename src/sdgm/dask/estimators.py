@@ -35,8 +35,9 @@ from sdgm.estimators.plan import plan_of
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Training
 from sdgm.scale.checkpoint import PART_ROWS, Checkpoint, fingerprint, kept_checkpoint
-from sdgm.scale.many_rows import LARGE_ROWS, fit_many_rows, why_not_by_sums
+from sdgm.scale.many_rows import fit_many_rows, why_not_by_sums
 from sdgm.scale.sampling import Picked
+from sdgm.scale.table import LARGE_ROWS
 
 
 class DaskMixin:

@@ -20,7 +20,6 @@ from sdgm.estimators.parameters import (
     class_factors,
 )
 from sdgm.estimators.pickling import VersionedPickleMixin
-from sdgm.scale.many_rows import LARGE_ROWS, table_of
 from sdgm.scale.memory import require_memory
 from sdgm.scale.sampling import (
     RowReader,
@@ -29,6 +28,7 @@ from sdgm.scale.sampling import (
     rows_by_class,
     weights_of_labels,
 )
+from sdgm.scale.table import LARGE_ROWS, table_of
 from sdgm.scale.threads import in_threads
 
 REMEDIES = ["fewer rows", "fewer columns"]

@@ -11,8 +11,10 @@ from sdgm.ensemble.calibration import Calibration
 from sdgm.ensemble.members import Scorer
 from sdgm.ensemble.spaces import Space, View
 
-# numbers in a working array of prediction
+# numbers in a working array of prediction, and how many there are at a time: the distances in each
+# of up to three spaces, and a kernel of them
 PREDICT_NUMBERS = 1 << 20
+PREDICT_ARRAYS = 3.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +59,8 @@ class Ensemble:
                 F = member.scorer.scores(views[space])
                 P[block] += member.weight * member.calibration.proba(F)
         return P
+
+
+def prediction_bytes(n_training: int, n_rows: int) -> float:
+    """Memory to predict rows by an ensemble that was fitted to others."""
+    return 8.0 * PREDICT_ARRAYS * min(n_training * n_rows, PREDICT_NUMBERS)

@@ -27,6 +27,7 @@ from sdgm.estimators.training import Candidate, Fit, Training
 from sdgm.scale import many_rows
 from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint
 from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
+from sdgm.scale.table import LARGE_ROWS, table_of
 
 
 class BaseSDGM(
@@ -116,7 +117,7 @@ class BaseSDGM(
             run = Run(checkpoint, self.verbose, task)
             if has_many_rows(X, plan):
                 refuse_teacher(plan)
-                table, classes = many_rows.table_of(self, X, y, sample_weight)
+                table, classes = table_of(self, X, y, sample_weight)
                 learned = partial(many_rows.fit_many_rows, table, self.n_features_in_, classes)
             else:
                 is_read = isinstance(X, RowReader | str | PathLike)
@@ -191,7 +192,7 @@ def refuse_teacher(plan: Plan) -> None:
     """A sample decides what a model of many rows looks like, and labels of all rows the rest."""
     if is_given(plan.teacher):
         raise ValueError(
-            f"a teacher can be learned from up to {many_rows.LARGE_ROWS} rows; fit to a sample of "
+            f"a teacher can be learned from up to {LARGE_ROWS} rows; fit to a sample of "
             "them, or set teacher='auto'."
         )
 
@@ -201,5 +202,5 @@ def has_many_rows(X: Any, plan: Plan) -> bool:
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X) if hasattr(X, "__len__") else 0,)
-    is_long = len(shape) > 0 and shape[0] > many_rows.LARGE_ROWS
+    is_long = len(shape) > 0 and shape[0] > many_rows.rows_at_once(plan)
     return is_long and many_rows.why_not_by_sums(plan) is None

@@ -21,9 +21,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.ensemble.estimator import KernelEnsembleClassifier
+from sdgm.ensemble.model import prediction_bytes
 from sdgm.estimators.parameters import is_given
 from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import warn_user
+from sdgm.scale.memory import require_memory
 
 # probability that a row's own class, and every other, has at least, lest a rare class be lost
 LEAST_PROBABILITY = 1e-6
@@ -33,8 +35,10 @@ MIN_BETWEEN, COPIES, MAX_BETWEEN = 1_000, 3, 2_000
 MAX_JUDGED = 500
 # share of the weight that rows in between have together
 SHARE_BETWEEN = 0.5
-# nearest neighbours that inputs are exchanged with
+# nearest neighbours that inputs are exchanged with, and the digits of standardised inputs that say
+# which are nearest: beyond, rounding would decide between rows at the same distance
 NEIGHBOURS = 5
+DIGITS = 9
 # folds in which a teacher predicts rows that it has not seen
 FOLDS = 5
 # how far from one the probabilities of a row may sum
@@ -89,17 +93,19 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     problem : Problem
         With labels.
     """
-    rows = problem.sample
+    rows, N = problem.sample, len(problem.s)
     assert rows.y.ndim == 1
     # a teacher that has learned already needs all features
     seen = problem.read if not is_frozen(teacher) else lambda X: X
     own = replace(rows, X=seen(rows.X))
+    n_between = min(max(N, min(COPIES * N, MIN_BETWEEN)), MAX_BETWEEN)
+    n_judged = min(max(N, MIN_BETWEEN // COPIES), MAX_JUDGED)
     if is_given(teacher):
         P, log_loss, proba = taught(teacher, own, problem.classes)
     else:
+        what = f"What a teacher of {N} rows says of {n_between + n_judged} others"
+        require_memory(prediction_bytes(N, n_between + n_judged), what, ["fewer rows"])
         P, log_loss, proba = taught_by_ensemble(own, problem.class_factor)
-    n_between = min(max(len(P), min(COPIES * len(P), MIN_BETWEEN)), MAX_BETWEEN)
-    n_judged = min(max(len(P), MIN_BETWEEN // COPIES), MAX_JUDGED)
     X = rows_between(problem, n_between + n_judged)
     P_between = at_least(proba(seen(X)))
     total = rows.s.sum()
@@ -111,7 +117,7 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     )
     judged = Sample(X[n_between:], P_between[n_between:], np.ones(n_judged))
     name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
-    return Targets(learned, judged, len(P), log_loss, name)
+    return Targets(learned, judged, N, log_loss, name)
 
 
 def taught_by_ensemble(
@@ -253,6 +259,7 @@ def rows_between(problem: Problem, n: int) -> FloatArray:
 def partners(X: FloatArray, base: IntArray, rng: np.random.RandomState) -> IntArray:
     """For each of these rows, one of its nearest neighbours: (n,)."""
     n_near = min(NEIGHBOURS, len(X) - 1)
+    X = X.round(DIGITS)
     which, inverse = np.unique(base, return_inverse=True)
     near = NearestNeighbors(n_neighbors=n_near + 1).fit(X)
     found = near.kneighbors(X[which], return_distance=False)[inverse]  # itself among them

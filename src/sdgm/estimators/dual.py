@@ -16,34 +16,36 @@ class KernelSDGMClassifier(BaseSDGM):
     rows, plus a constant. Sparse Bayesian learning leaves a handful of them: the relevance vectors.
     With the quadratic kernel this is the paper's kernelised mixture of Gaussians.
 
-    Without arguments the settings are chosen from the training rows: a dense model is fitted, the
-    teacher, and the smallest sparse model that says the same is learned from it.
+    A dense model is fitted to the training rows first, the teacher, and the smallest sparse model
+    that says the same is learned from it. Settings that are "auto" are chosen on the way.
 
     Parameters
     ----------
-    n_components : int, mapping from label to int, sequence of int, "auto" or None, default=None
-        Components that each class starts with. "auto" chooses from 1, 2 and 3. None chooses when
-        all of the settings marked (*) are left at None, and is 3 otherwise. (*)
-    kernel : {"poly", "rbf", "linear", "precomputed", "auto"}, callable or None, default=None
-        "auto" chooses between "poly" and "rbf", None is "poly" unless all is chosen (*):
+    n_components : int, mapping from label to int, sequence of int or "auto", default="auto"
+        Components that each class starts with. "auto" chooses from 1, 2 and 3; without a teacher
+        to choose by it is 3.
+    kernel : {"poly", "rbf", "linear", "precomputed", "auto"} or callable, default="auto"
+        "auto" chooses between "poly" and "rbf"; without a teacher it is "poly". They are
         ``(gamma x'z + coef0)^degree``, ``exp(-gamma |x - z|^2)``, ``x'z``, the kernel matrix in
         place of X, or a function of two matrices that returns their kernel matrix, which may be
         indefinite.
     degree : int, default=2
-    gamma : float, "scale", "auto" or None, default=None
+    gamma : float, "scale" or "auto", default="auto"
         Scale of the inputs in the kernel. "scale" is 1 / (n_features * variance of the inputs, as
-        standardised). "auto" chooses. None leaves it to the preset, "scale" for `fast` and 1 for
-        `paper`, unless all is chosen. (*)
+        standardised). "auto" chooses; without a teacher it is the preset's, "scale" for `fast` and
+        1 for `paper`.
     coef0 : float, default=1.0
     shared_vectors : bool, default=False
         Whether all components use the same relevance vectors: a vector has one precision for all of
         them and stays or leaves as a whole. More weights, and fewer vectors where several
         components need different ones.
     teacher : "auto", None or classifier, default="auto"
-        What is learned from. None: the labels. "auto": where settings are chosen, the probabilities
-        of a `KernelEnsembleClassifier`, and the labels otherwise. Or those of any classifier of
-        scikit-learn's kind, fitted to the rows, and to folds of them for what it says of rows that
-        it has not seen; in a ``FrozenEstimator`` it is taken as it is.
+        What is learned from, and what settings are chosen by. None: the labels, as in the paper.
+        "auto": the probabilities of a `KernelEnsembleClassifier`; with a ridge prior, the paper's
+        preset, inputs that are not standardised, an array for ``init`` or a precomputed kernel, the
+        labels. Or those of any classifier of scikit-learn's kind, fitted to the rows, and to folds
+        of them for what it says of rows that it has not seen; in a ``FrozenEstimator`` it is taken
+        as it is.
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -174,11 +176,11 @@ class KernelSDGMClassifier(BaseSDGM):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: Any = "auto",
         *,
-        kernel: Any = None,
+        kernel: Any = "auto",
         degree: int = 2,
-        gamma: float | str | None = None,
+        gamma: float | str | None = "auto",
         coef0: float = 1.0,
         shared_vectors: bool = False,
         teacher: Any = "auto",

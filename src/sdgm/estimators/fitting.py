@@ -120,11 +120,6 @@ def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | No
     """The state of the last fit, in the columns of this one; None if nothing of it is there."""
     assert plan.previous is not None
     model, training = plan.previous
-    if not np.array_equal(model.classes, problem.classes):
-        raise ValueError(
-            f"warm_start cannot go on from classes {model.classes.tolist()} to "
-            f"{problem.classes.tolist()}; set warm_start=False."
-        )
     key = plan.key(columns.basis)
     if training.settings != key:
         raise ValueError(

@@ -249,19 +249,8 @@ class OpenSettings:
         return self.chosen.get(name, self.fixed[name]) if is_open(value) else value
 
     def chooses(self, name: str) -> bool:
-        """Whether a setting is to be chosen: it is "auto", or all of them are left open."""
-        value, others = self.given[name], self.given.values()
-        return is_open(value) and (value is not None or all(each is None for each in others))
-
-    @property
-    def wants_choice(self) -> bool:
-        """Whether any of them is to be chosen."""
-        return any(self.chooses(name) for name in self.given)
-
-    @property
-    def asks_for_choice(self) -> bool:
-        """Whether the user said so of any."""
-        return any(value is not None and is_open(value) for value in self.given.values())
+        """Whether a setting is to be chosen, where there is a teacher to choose by."""
+        return is_open(self.given[name])
 
     def with_values(self, values: Mapping[str, Any]) -> OpenSettings:
         """With these values, as if they had been given."""

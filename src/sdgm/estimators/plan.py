@@ -61,8 +61,6 @@ class Plan:
         As given.
     previous : (FittedModel, Training) or None
         What a warm start goes on from.
-    is_sample : bool
-        Whether the rows are a sample, so that nothing is chosen.
     inputs : (n_inputs,) array or None
         Features that are read; None for all.
     """
@@ -87,7 +85,6 @@ class Plan:
     record_states: bool
     teacher: Any = None
     previous: tuple[FittedModel, Training] | None = field(default=None, repr=False)
-    is_sample: bool = False
     inputs: IntArray | None = None
 
     @property
@@ -140,7 +137,7 @@ class Plan:
     def for_sample(self, seed: int) -> Plan:
         """The plan of a fit to a sample, after which all rows decide again."""
         recipe = for_sample(self.recipe)
-        return replace(self, recipe=recipe, random_state=seed, is_sample=True)
+        return replace(self, recipe=recipe, random_state=seed)
 
 
 def plan_of(

@@ -53,6 +53,8 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
     used = np.flatnonzero(s > 0)
     classes, codes = np.unique(y[used], return_inverse=True)
     check_classes(classes)
+    if plan.previous is not None:
+        check_same_classes(plan.previous[0], classes)
     class_factor = None
     if plan.class_weight is not None:
         class_factor = np.ones(len(classes))
@@ -165,6 +167,15 @@ def check_same_inputs(model: FittedModel, D: int) -> None:
     if before != D:
         raise ValueError(
             f"warm_start cannot go on from {before} features to {D}; set warm_start=False."
+        )
+
+
+def check_same_classes(model: FittedModel, classes: np.ndarray[Any, Any]) -> None:
+    """Refuse to go on from a model of other classes."""
+    if not np.array_equal(model.classes, classes):
+        raise ValueError(
+            f"warm_start cannot go on from classes {model.classes.tolist()} to "
+            f"{classes.tolist()}; set warm_start=False."
         )
 
 

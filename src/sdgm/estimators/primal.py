@@ -17,22 +17,25 @@ class SDGMClassifier(BaseSDGM):
     weighted sum of the quadratic features of the input. Sparse Bayesian learning removes weights
     and whole components while it learns.
 
-    Without arguments the settings are chosen from the training rows: a dense model is fitted, the
-    teacher, and the smallest sparse model that says the same is learned from it.
+    A dense model is fitted to the training rows first, the teacher, and the smallest sparse model
+    that says the same is learned from it. Settings that are "auto" are chosen on the way.
 
     Parameters
     ----------
-    n_components : int, mapping from label to int, sequence of int, "auto" or None, default=None
-        Components that each class starts with. "auto" chooses from 1, 2 and 3. None chooses when
-        all of the settings marked (*) are left at None, and is 3 otherwise. (*)
-    covariance_type : {"full", "diag", "spherical", "tied", "auto"} or None, default=None
+    n_components : int, mapping from label to int, sequence of int or "auto", default="auto"
+        Components that each class starts with. "auto" chooses from 1, 2 and 3; without a teacher
+        to choose by it is 3.
+    covariance_type : {"full", "diag", "spherical", "tied", "auto"}, default="auto"
         Which quadratic features there are: all products; squares only; the squared norm only; none,
-        which makes the model linear. "auto" chooses; None is "full" unless all is chosen. (*)
+        which makes the model linear. "auto" is the first of "full", "diag" and "tied" that there is
+        room for; without a teacher, "full".
     teacher : "auto", None or classifier, default="auto"
-        What is learned from. None: the labels. "auto": where settings are chosen, the probabilities
-        of a `KernelEnsembleClassifier`, and the labels otherwise. Or those of any classifier of
-        scikit-learn's kind, fitted to the rows, and to folds of them for what it says of rows that
-        it has not seen; in a ``FrozenEstimator`` it is taken as it is.
+        What is learned from, and what settings are chosen by. None: the labels, as in the paper.
+        "auto": the probabilities of a `KernelEnsembleClassifier`; with a ridge prior, the paper's
+        preset, inputs that are not standardised, an array for ``init`` or a precomputed kernel, the
+        labels. Or those of any classifier of scikit-learn's kind, fitted to the rows, and to folds
+        of them for what it says of rows that it has not seen; in a ``FrozenEstimator`` it is taken
+        as it is.
     prior : {"ard", "ridge"}, default="ard"
         `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
     alpha : float, default=1.0
@@ -158,9 +161,9 @@ class SDGMClassifier(BaseSDGM):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: Any = "auto",
         *,
-        covariance_type: str | None = None,
+        covariance_type: str | None = "auto",
         teacher: Any = "auto",
         prior: str = "ard",
         alpha: float = 1.0,

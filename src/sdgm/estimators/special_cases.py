@@ -52,6 +52,7 @@ class RVMClassifier(KernelSDGMClassifier):
     ) -> None:
         super().__init__(
             n_components=1,
+            teacher=None,
             kernel=kernel,
             degree=degree,
             gamma=gamma,
@@ -110,6 +111,7 @@ class DiscriminativeGMMClassifier(SDGMClassifier):
         super().__init__(
             n_components=n_components,
             covariance_type=covariance_type,
+            teacher=None,
             prior="ridge",
             alpha=alpha,
             preset=preset,

@@ -1,6 +1,6 @@
 """The fit to more rows than one sample holds, or to rows on disk: an explicit list of stages.
 
-1. A sample tells what the model looks like.
+1. A sample tells what the model looks like; with a teacher it chooses the settings too.
 2. Beyond `2 * MIDDLE_ROWS` rows, a second and larger sample goes on from there, and later tells the
    curvature of all rows.
 3. All rows bring columns back and decide on the weights.
@@ -13,17 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import RowSource, crew_of
+from sdgm.estimators.choosing import MAX_ROWS, can_be_taught, fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.parameters import (
     check_classes,
-    check_labels,
-    checked_sample_weight,
-    class_factors,
+    is_given,
 )
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
@@ -35,19 +33,19 @@ from sdgm.scale.sampling import (
     MIDDLE_ROWS,
     SAMPLE_ROWS,
     SAMPLE_WORK,
-    RowReader,
-    blocked_table,
     drawn_sample,
-    name_inputs,
     rows_by_class,
-    weights_of_labels,
 )
+from sdgm.scale.table import LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
-# rows up to which all of them tell what the model looks like: twice a sample, which would save less
-LARGE_ROWS = 32_768
 # of so many rows of the second sample one leads to the mode in between: as many as a sample has
 PART = 4
+
+
+def rows_at_once(plan: Plan) -> int:
+    """Rows up to which all of them tell what the model looks like."""
+    return MAX_ROWS if can_be_taught(plan) and not is_given(plan.teacher) else LARGE_ROWS
 
 
 def why_not_by_sums(plan: Plan) -> str | None:
@@ -87,10 +85,19 @@ def fit_many_rows(
     with in_threads():
         class_rows = rows_by_class(table, len(classes))
         n_rows = sample_rows(len(table), n_inputs, len(classes), plan)
+        if can_be_taught(plan):
+            n_rows = min(len(table), MAX_ROWS)
         picked = drawn_sample(table, class_rows, n_rows, seed)
     sample_plan = replace(plan.for_sample(seed), class_weight=None)
     problem = prepared(picked.X, classes[picked.y], picked.s, sample_plan)
-    fit = fit_problem(problem, sample_plan, run.at("sample"))
+    targets = targets_for(problem, sample_plan)
+    if targets is None:
+        fit = fit_problem(problem, sample_plan, run.at("sample"))
+    else:
+        fit = fit_automatically(targets, problem, sample_plan, run.at("sample"))
+        plan = plan.with_settings(fit.training.chosen)
+        # labels of all rows go on from what was learned of the teacher
+        fit = replace(fit, training=replace(fit.training, learned_reference=False))
     fit = replace(fit, model=fit.model.at_rows(picked.number))
     if fit.is_interrupted:
         return fit
@@ -131,50 +138,3 @@ def sample_rows(n_rows: int, n_inputs: int, n_classes: int, plan: Plan) -> int:
     most = SAMPLE_ROWS // 2 if n_rows > 2 * MIDDLE_ROWS else SAMPLE_ROWS
     by_work = SAMPLE_WORK / (n_classes * max(len(candidates), 1) ** 2)
     return int(np.clip(by_work, min(LEAST_SAMPLE_ROWS, most), most))
-
-
-# --- the table ---
-
-
-def table_of(
-    estimator: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[BlockedRows, np.ndarray[Any, Any]]:
-    """A table in memory or on disk as blocks of rows, checked, and its labels."""
-    if is_on_disk(X):
-        check_table(X)
-        estimator.n_features_in_ = X.shape[1]
-        name_inputs(estimator, X)
-        if y is None:
-            raise ValueError("y is None; give one label per row.")
-        y = column_or_1d(y, warn=True)
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)} labels.")
-    else:
-        X, y = validate_data(estimator, X, y, dtype=np.float64)
-    check_labels(y)
-    s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no room
-    if sample_weight is not None or estimator.class_weight is not None:
-        s = checked_sample_weight(sample_weight, y)
-        labels, number = np.unique(y, return_inverse=True)
-        factors = class_factors(estimator.class_weight, labels, weights_of_labels(number, s))
-        s *= np.broadcast_to(factors, len(labels))[number]
-    classes = np.unique(y if sample_weight is None else y[s > 0.0])
-    # labels that no row of positive weight has count for nothing, as any class
-    codes = np.searchsorted(classes, y).astype(np.int32)
-    np.minimum(codes, len(classes) - 1, out=codes)
-    with in_threads() as n_threads:
-        return blocked_table(X, codes, s, n_threads=n_threads), classes
-
-
-def is_on_disk(X: Any) -> bool:
-    """Whether rows are read when they are wanted."""
-    return isinstance(X, np.memmap | RowReader)
-
-
-def check_table(X: Any) -> None:
-    """Refuse what is no table of numbers."""
-    if len(X.shape) != 2:
-        raise ValueError(f"X must have two dimensions, got shape {tuple(X.shape)}; reshape it.")
-    kind = getattr(X, "dtype", None)
-    if kind is not None and kind.kind not in "biuf":
-        raise ValueError(f"X holds {kind}, not numbers; encode it or leave it out.")

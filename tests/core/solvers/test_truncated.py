@@ -33,7 +33,9 @@ def test_where_nothing_is_left_to_do_nothing_is_done() -> None:
 @pytest.mark.parametrize("prior", ["ard", "ridge"])
 def test_classes_that_are_alike_are_no_trouble(prior: str) -> None:
     X, y = np.array([[-1.0], [1.0], [-1.0], [1.0]] * 10), np.array([0, 0, 1, 1] * 10)
-    model = SDGMClassifier(1, solver="block", covariance_type="tied", prior=prior).fit(X, y)
+    model = SDGMClassifier(
+        1, solver="block", covariance_type="tied", prior=prior, teacher=None
+    ).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), 0.5)
 
 

@@ -44,6 +44,9 @@ LEAST_STEP = 1e-2
 STEPS_PER_WEIGHT = 4
 # smallest ratio of a sparsity to the curvature of its column
 SMALLEST_SPARSITY = 1e-12
+# relative difference of gains that is rounding: columns of a kernel of low rank gain the same once
+# few directions are left, and which of them is taken must not hang on the units of the inputs
+TIED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,11 @@ def pool_of(Phi: FloatArray, rows: Linearised, n_columns: int | None = None) -> 
     return np.sort(some[ranked(A, b, n_columns or MAX_POOL, least)])
 
 
+def screening_bytes(n_rows: int, n_columns: int) -> float:
+    """Memory of a pool: the columns, the same weighted, and the products of those looked at."""
+    return 8.0 * (2.0 * n_rows * n_columns + min(n_columns, MAX_COLUMNS) ** 2)
+
+
 def ranked(A: FloatArray, b: FloatArray, max_columns: int, least: float = LEAST_GAIN) -> IntArray:
     """Columns in the order in which they explain most, column 0 first.
 
@@ -134,10 +142,16 @@ def ranked(A: FloatArray, b: FloatArray, max_columns: int, least: float = LEAST_
         picked.append(j)
         left[j] = 0.0
         gain = np.where(left > smallest, (b * b).sum(axis=1) / np.maximum(left, smallest), 0.0)
-        j = int(gain.argmax())
+        j = largest(gain)
         if gain[j] <= 2.0 * least:
             break
     return np.array(picked, dtype=np.intp)
+
+
+def largest(gain: FloatArray) -> int:
+    """The first column that gains most, up to rounding."""
+    most = gain.max()
+    return int(np.argmax(gain >= most - TIED * abs(most)))
 
 
 def relevant(A: FloatArray, b: FloatArray, max_weights: int) -> Relevant:
@@ -167,7 +181,7 @@ def relevant(A: FloatArray, b: FloatArray, max_weights: int) -> Relevant:
             gain[np.isinf(alpha)] = 0.0
         if len(active) == 1:
             gain[active] = np.where(np.isinf(best[active]), 0.0, gain[active])
-        j = int(gain.argmax())
+        j = largest(gain)
         if gain[j] < LEAST_STEP:
             break
         alpha[j] = best[j]
