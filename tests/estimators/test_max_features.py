@@ -53,9 +53,9 @@ def test_the_inputs_that_tell_the_class_are_chosen(form: Any) -> None:
 
 CASES: list[tuple[Any, dict[str, Any]]] = [
     (SDGMClassifier, {}),
-    (SDGMClassifier, {"n_components": 2}),
+    (SDGMClassifier, {"n_components": 2, "teacher": None}),
     (SDGMClassifier, {"n_components": 1, "covariance_type": "spherical"}),
-    (SDGMClassifier, {"n_components": 1, "prior": "ridge"}),
+    (SDGMClassifier, {"n_components": 1, "prior": "ridge", "teacher": None}),
     (SDGMClassifier, {"n_components": 1, "preset": "paper", "standardize": True}),
     (SDGMClassifier, {"max_weights": 3}),
     (SDGMClassifier, {"teacher": RandomForestClassifier(20, random_state=0)}),
@@ -144,7 +144,7 @@ def test_a_search_over_the_number_of_inputs_with_names() -> None:
 @BOTH
 def test_a_warm_start_keeps_the_inputs(form: Any) -> None:
     X, y = rows(80)
-    model = form(n_components=1, max_features=2, warm_start=True, random_state=0).fit(X, y)
+    model = form(1, max_features=2, warm_start=True, random_state=0, teacher=None).fit(X, y)
     before = model.model_
     model.fit(X, 1 - y)
     assert np.array_equal(model.model_.scaler.inverse_scale, before.scaler.inverse_scale)
@@ -154,7 +154,7 @@ def test_a_warm_start_keeps_the_inputs(form: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("settings", [{}, {"n_components": 1}])
+@pytest.mark.parametrize("settings", [{}, {"n_components": 1, "teacher": None}])
 def test_the_path_of_weights_is_that_of_the_inputs_alone(form: Any, settings: Any) -> None:
     X, y = rows(80)
     model = form(max_features=2, random_state=0, **settings).fit(X, y)
@@ -218,7 +218,7 @@ def test_what_is_said_of_the_model_names_what_it_leaves_out(form: Any) -> None:
 @BOTH
 def test_recorded_states_are_models_of_the_same_inputs(form: Any) -> None:
     X, y = rows(80)
-    model = form(n_components=1, max_features=2, record_states=True, random_state=0).fit(X, y)
+    model = form(1, max_features=2, record_states=True, random_state=0, teacher=None).fit(X, y)
     basis = candidate_basis(model, X, y)
     assert basis is not None
     last = state_model(model.history_[-1].state, basis, model)
@@ -227,7 +227,7 @@ def test_recorded_states_are_models_of_the_same_inputs(form: Any) -> None:
 
 def test_a_bound_pays_for_the_choice_of_inputs() -> None:
     X, y = rows(120)
-    few = SDGMClassifier(1, max_features=2, random_state=0).fit(X, y)
-    alone = SDGMClassifier(1, random_state=0).fit(X[:, TRUE], y)
+    few = SDGMClassifier(1, max_features=2, random_state=0, teacher=None).fit(X, y)
+    alone = SDGMClassifier(1, random_state=0, teacher=None).fit(X[:, TRUE], y)
     paid = pac_bayes_bound(few, X, y), pac_bayes_bound(alone, X[:, TRUE], y)
     assert 1.0 >= paid[0].gibbs_bound > paid[1].gibbs_bound
