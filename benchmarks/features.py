@@ -115,7 +115,7 @@ def write(output: Path) -> Path:
         rows.append([method, *words])
     by_set = [
         [data, values_of(select(records, data=data), "inputs")[0], *(
-            " / ".join(f"{100 * np.mean([r['error'] for r in own]):.1f}" if own else ""
+            " / ".join(f"{100 * np.mean([r['error'] for r in own]):.1f}" if own else "-"
                        for own in (select(records, data=data, method=m, budget=k)
                                    for m in STYLES))
             for k in (2, 5)
