@@ -9,7 +9,7 @@ from statistics import median
 from benchmarks import markdown
 from benchmarks.environment import made_by
 from benchmarks.markdown import number, percent, table
-from benchmarks.records import Record, results, select, values_of
+from benchmarks.records import Record, find, results, select, values_of
 from sdgm.text import listed
 
 FORMS = ("sdgm, original form", "sdgm, dual form")
@@ -115,7 +115,12 @@ def against_emlearn(records: Sequence[Record]) -> tuple[str, str]:
     outcomes: dict[str, list[str]] = {form: [] for form in FORMS}
     for data in complete_sets(records):
         for form in FORMS:
-            ours = select(records, data=data, method=form, setting=LABEL)[0]
+            ours = find(records, data=data, method=form, setting=LABEL)
+            if ours is None:
+                rows.append(
+                    [data, form.removeprefix("sdgm, "), "", "refused", *[""] * len(methods)]
+                )
+                continue
             found = [matching(select(records, data=data, method=m), ours["error"]) for m in methods]
             flashes = [None if r is None else int(r["flash"]) for r in found]
             least = min((flash for flash in flashes if flash is not None), default=None)

@@ -13,9 +13,11 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 
+# Newton steps, so that slow convergence ends; the loss is convex
 MAX_STEPS = 30
 # squared Newton decrement below which the loss has converged, far below what matters of a log loss
 TOLERANCE = 1e-7
+# of a step, after which it is 1e-9 of its length and rounding decides
 MAX_HALVINGS = 30
 # what the loss must fall by, of what the slope along the step promises
 LEAST_GAIN = 0.25

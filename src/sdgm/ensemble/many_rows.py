@@ -31,6 +31,7 @@ SAMPLE_ROWS = 16_384
 STREAMED_MEMBERS = 3
 # rows of a class that the sample has at least, if there are as many
 RARE_ROWS = 200
+# of the sample: any will do, so long as it stays the same
 SEED = 0
 
 

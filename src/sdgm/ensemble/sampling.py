@@ -8,6 +8,7 @@ from sdgm._typing import FloatArray, IntArray
 
 # odd constants of a multiplicative hash: the golden ratio and another, in 64 bits
 MIX_COLUMN, MIX_LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+# bits by which the high half of a product is mixed into the low one: somewhat less than half of 64
 SHIFT = np.uint64(29)
 # least share of a class in a sample, of the share that it would have among classes of one size
 LEAST_SHARE = 0.25

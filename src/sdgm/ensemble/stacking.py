@@ -12,6 +12,7 @@ from scipy.optimize import nnls
 
 from sdgm._typing import FloatArray
 
+# Newton steps, so that slow convergence ends; the likelihood is concave
 MAX_STEPS = 50
 # of the optimality conditions, in units of weight
 TOLERANCE = 1e-8
@@ -22,6 +23,7 @@ JITTER = 1e-10
 PRIOR_ROWS = 3.0
 # what the likelihood must gain, of what the slope along a step promises
 LEAST_GAIN = 1e-4
+# of a step, after which it is 1e-12 of its length and rounding decides
 MAX_HALVINGS = 40
 
 

@@ -26,6 +26,7 @@ ALPHA_GRID = tuple(float(alpha) for alpha in np.logspace(-1.0, 5.0, 13))
 # limits of the precision by evidence, and when it counts as found
 SMALLEST_ALPHA, LARGEST_ALPHA = 1e-6, 1e6
 ALPHA_TOLERANCE = 1e-3
+# fixed-point steps of the precision, so that slow convergence ends
 MAX_UPDATES = 100
 
 

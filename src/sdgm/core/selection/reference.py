@@ -50,6 +50,7 @@ GAIN_TOLERANCE = 1e-2
 LARGEST_LEVERAGE = 0.99
 # rows that the shares from scores count for, when the rows that were left out have their say
 PRIOR_ROWS = 10.0
+# EM steps for the shares: each is one product with a few columns, so that many cost little
 SHARE_ITERATIONS = 200
 
 
