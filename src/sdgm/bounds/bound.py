@@ -231,7 +231,7 @@ def settings_cost(model: Any) -> float:
 def is_chosen(model: Any, name: str) -> bool:
     """Whether this setting of this form was left to the fit."""
     settings = settings_of(model, model.chosen_)
-    return name in settings.given and settings.chooses(name)
+    return name in model.chosen_ and settings.chooses(name)
 
 
 def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
@@ -239,7 +239,7 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
     kept = np.ones(len(X), dtype=bool)
     most = [max(AUTO_COMPONENTS)] * len(model.classes_)
     settings = settings_of(model, model.chosen_)
-    if not settings.chooses("n_components"):
+    if not is_chosen(model, "n_components"):
         most = components_per_class(settings["n_components"], model.classes_).tolist()
     # which component's constant is zero, of all of them
     cost = pac_bayes.components_cost(model.n_components_.tolist(), most)
