@@ -20,7 +20,7 @@ from sdgm.datasets import MissingDataError
 NAMES = (
     "peers", "prediction", "growth", "scale", "accuracy", "presets", "calibration",
     "bounds", "novelty", "semi_supervised", "c_model", "chip", "equality", "table_prediction",
-    "real_tables", "head", "uci121", "distillation", "pacs",
+    "real_tables", "head", "uci121", "distillation", "pacs", "size", "features",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores

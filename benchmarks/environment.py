@@ -14,7 +14,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-PACKAGES = ("sdgm", "numpy", "scipy", "scikit-learn", "torch", "polars", "fastrvm", "sklearn-rvm")
+PACKAGES = (
+    "sdgm",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "torch",
+    "polars",
+    "fastrvm",
+    "sklearn-rvm",
+    "imodels",
+    "interpret-core",
+)
 NOT_INSTALLED = "not installed"
 
 

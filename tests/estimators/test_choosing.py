@@ -299,6 +299,18 @@ def test_terms_have_the_names_of_the_users_columns() -> None:
 
 
 @both_forms
+def test_a_smaller_divergence_asks_for_more(form: Any) -> None:
+    X, y = two_modes(80)
+    enough, closest, rough = (
+        form(max_divergence=limit, random_state=0).fit(X, y) for limit in (None, 0, 10.0)
+    )
+    assert closest.fidelity_ == min(each.divergence for each in closest.candidates_)
+    assert len(rough.candidates_) <= len(enough.candidates_) <= len(closest.candidates_)
+    assert closest.fidelity_ <= enough.fidelity_ <= rough.fidelity_ + 1e-12
+    assert rough.candidates_[0].n_numbers == min(each.n_numbers for each in rough.candidates_)
+
+
+@both_forms
 @few_examples
 @given(max_weights=st.integers(1, 12), seed=st.integers(0, 100))
 def test_a_budget_of_weights_is_kept(form: Any, max_weights: int, seed: int) -> None:

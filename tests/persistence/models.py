@@ -104,6 +104,8 @@ def fitted(kind: str) -> Any:
             return SDGMClassifier(2, max_weights=4, n_init=2, random_state=0, teacher=None).fit(
                 X, y
             )
+        case "few inputs":
+            return KernelSDGMClassifier(max_features=1, random_state=0).fit(X, y)
         case "init":
             r = np.tile(np.random.default_rng(0).random((60, 2)), 2)
             return SDGMClassifier([2, 2], init=r, teacher=None).fit(X, y)
@@ -121,7 +123,17 @@ def fitted(kind: str) -> Any:
 
 KINDS = (
     *("primal", "diag", "spherical", "tied", "poly", "cubic", "rbf", "linear", "precomputed"),
-    *("shared", "ridge", "budget", "init", "nothing", "partly labelled", "novelty", "table"),
+    *(
+        "shared",
+        "ridge",
+        "budget",
+        "few inputs",
+        "init",
+        "nothing",
+        "partly labelled",
+        "novelty",
+        "table",
+    ),
 )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.bounds import pac_bayes
 from sdgm.bounds.gibbs import Answers, Loss, Posterior, mean_losses, weight_posterior
-from sdgm.core.model.features import Monomials, n_monomials
+from sdgm.core.model.features import n_monomials
 from sdgm.core.model.kernel_basis import KernelBasis
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
@@ -244,6 +244,9 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
     # which component's constant is zero, of all of them
     cost = pac_bayes.components_cost(model.n_components_.tolist(), most)
     cost += math.log(len(model.mixture_weights_))
+    inputs = model.model_.scaler.inputs
+    # which inputs were chosen; how many was given
+    cost += pac_bayes.log_binomial(X.shape[1], len(inputs))
     if isinstance(model, KernelSDGMClassifier):
         check_rows(model, X)
         kept[model.relevance_] = False
@@ -255,7 +258,7 @@ def structure_cost(model: Any, X: FloatArray) -> tuple[BoolArray, float]:
             )
         cost += pac_bayes.subset_cost(len(X), n_candidates)
     else:
-        n_candidates = n_monomials(X.shape[1], settings["covariance_type"]) - 1
+        n_candidates = n_monomials(len(inputs), settings["covariance_type"]) - 1
     for n_weights in model.model_.active[:, 1:].sum(axis=1).tolist():
         cost += pac_bayes.subset_cost(n_candidates, n_weights)
     return kept, cost
@@ -289,7 +292,7 @@ def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArra
     if scaling is Scaling.PAID:
         if is_scaled:
             center, inverse_scale, nats = pac_bayes.rounded_scaling(center, inverse_scale)
-            cost += float(nats[used_inputs(basis, X.shape[1])].sum())
+            cost += float(nats[model.features_used_].sum())
         if isinstance(basis, KernelBasis):
             kernel: Any = basis.kernel
             if is_scaled_kernel:
@@ -302,15 +305,6 @@ def basis_values(model: Any, X: FloatArray, scaling: Scaling) -> tuple[FloatArra
     Phi = basis.transform((X - center) * inverse_scale)
     is_given = scaling is Scaling.GIVEN and (is_scaled or is_scaled_kernel)
     return np.column_stack([np.ones(len(X)), Phi]), cost, is_given
-
-
-def used_inputs(basis: Any, D: int) -> BoolArray:
-    """Inputs that the surviving columns look at: (D,)."""
-    used = np.ones(D, dtype=bool)
-    if isinstance(basis, Monomials) and (basis.first >= 0).all():
-        index = np.concatenate([basis.first, basis.second])
-        used = np.isin(np.arange(D), index)
-    return used
 
 
 def smallest_bound(

@@ -178,16 +178,18 @@ def rounded_scaling(
     """Centers and inverse scales on a grid that was there before the rows, and nats per input.
 
     Scales are powers of 2^(1/4), centers multiples of an eighth of the scale, both counted from
-    one and zero in the user's units. The bound is for the classifier with the rounded values.
+    one and zero in the user's units. The bound is for the classifier with the rounded values. An
+    inverse scale of zero, of an input that is left out, stays zero.
     """
-    octave = np.rint(SCALE_STEPS * np.log2(inverse_scale))
+    is_read = inverse_scale > 0.0
+    octave = np.rint(SCALE_STEPS * np.log2(np.where(is_read, inverse_scale, 1.0)))
     rounded = 2.0 ** (octave / SCALE_STEPS)
     steps = np.rint(CENTER_STEPS * center * rounded)
     cost = [
         signed_cost(int(scale)) + signed_cost(int(step))
         for scale, step in zip(octave, steps, strict=True)
     ]
-    return steps / (CENTER_STEPS * rounded), rounded, np.array(cost)
+    return steps / (CENTER_STEPS * rounded), np.where(is_read, rounded, 0.0), np.array(cost)
 
 
 def vote_bound(gibbs: float, joint: float) -> float:

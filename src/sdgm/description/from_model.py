@@ -11,7 +11,6 @@ import numpy as np
 from sdgm._typing import BoolArray, FloatArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 from sdgm.description.values import (
     ClassDescription,
     Description,
@@ -54,7 +53,8 @@ def describe(model: Any) -> Description:
     names = feature_names(inputs)
     used, kernel = _used(classifier), _kernel_formula(classifier)
     scaler = classifier.model_.scaler
-    center, scale = scaler.center, 1.0 / scaler.inverse_scale
+    center, scale = scaler.center, np.ones(len(names))
+    scale[scaler.inputs] /= scaler.inverse_scale[scaler.inputs]
     ends = np.cumsum([len(each.features) for each in inputs])
     input_used = [bool(part.any()) for part in np.split(used, ends[:-1])]  # one of its features is
     rows = None if kernel is None else table_rows(model)
@@ -134,22 +134,9 @@ def _named_columns(
 
 def _used(classifier: BaseSDGM) -> BoolArray:
     """Whether any column depends on each feature: (D,)."""
-    basis: Any = classifier.model_.basis
-    D = classifier.n_features_in_
-    used = np.zeros(D, dtype=bool)
-    if isinstance(basis, Monomials):
-        if np.any(basis.first == SQUARED_NORM):
-            return ~used
-        for factor in (basis.first, basis.second):
-            used[factor[factor >= 0]] = True
-        return used
-    kernel = getattr(basis, "kernel", None)
-    if isinstance(kernel, PolynomialKernel | LinearKernel):
-        return np.any(basis.vectors != 0.0, axis=0)
-    if kernel is None:  # rows of a kernel matrix that was handed in
-        used[basis.user_rows] = True
-        return used
-    return np.full(D, len(basis.vectors) > 0)
+    used = np.zeros(classifier.n_features_in_, dtype=bool)
+    used[classifier.features_used_] = True
+    return used
 
 
 def _kernel_formula(classifier: BaseSDGM) -> str | None:

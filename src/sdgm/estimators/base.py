@@ -16,6 +16,7 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record
 from sdgm.estimators.choosing import fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
+from sdgm.estimators.inputs import with_inputs
 from sdgm.estimators.parameters import Predictive, components_per_class, is_given
 from sdgm.estimators.pickling import VersionedPickleMixin
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
@@ -50,6 +51,8 @@ class BaseSDGM(
     class_weight: Any
     predictive: str
     max_weights: int | None
+    max_features: int | None
+    max_divergence: float | None
     random_state: Any
     warm_start: bool
     n_jobs: int | None
@@ -122,6 +125,7 @@ class BaseSDGM(
                 rows, labels = validate_data(self, every, y, dtype=np.float64)
                 if is_read:
                     name_inputs(self, X)
+                plan = with_inputs(plan, rows, labels, sample_weight)
                 problem = prepared(rows, labels, sample_weight, plan)
                 learned = partial(fit_problem, problem)
                 targets = targets_for(problem, plan)

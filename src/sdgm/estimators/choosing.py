@@ -221,7 +221,7 @@ def choose(
         What the model will be cut down to; where the choice is larger than that, the smallest
         divergence within decides.
     """
-    tolerance = tolerance_of(targets)
+    tolerance = tolerance_of(targets) if plan.max_divergence is None else plan.max_divergence
     if run.verbose:
         print(f"[sdgm] teacher {targets.name}: log loss {targets.log_loss:.4f}", flush=True)
     base = replace(plan, random_state=run.seeds(plan.seeds)[0], previous=None)

@@ -10,7 +10,7 @@ codes. A further set of such rows, which nobody learns from, says how much of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,16 +95,19 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     """
     rows, N = problem.sample, len(problem.s)
     assert rows.y.ndim == 1
+    # a teacher that has learned already needs all features
+    seen = problem.read if not is_frozen(teacher) else lambda X: X
+    own = replace(rows, X=seen(rows.X))
     n_between = min(max(N, min(COPIES * N, MIN_BETWEEN)), MAX_BETWEEN)
     n_judged = min(max(N, MIN_BETWEEN // COPIES), MAX_JUDGED)
     if is_given(teacher):
-        P, log_loss, proba = taught(teacher, rows, problem.classes)
+        P, log_loss, proba = taught(teacher, own, problem.classes)
     else:
         what = f"What a teacher of {N} rows says of {n_between + n_judged} others"
         require_memory(prediction_bytes(N, n_between + n_judged), what, ["fewer rows"])
-        P, log_loss, proba = taught_by_ensemble(rows, problem.class_factor)
+        P, log_loss, proba = taught_by_ensemble(own, problem.class_factor)
     X = rows_between(problem, n_between + n_judged)
-    P_between = at_least(proba(X))
+    P_between = at_least(proba(seen(X)))
     total = rows.s.sum()
     between = np.full(n_between, SHARE_BETWEEN * total / n_between)
     learned = Sample(
@@ -238,13 +241,19 @@ def log_loss_of(P: FloatArray, rows: Sample) -> float:
 
 
 def rows_between(problem: Problem, n: int) -> FloatArray:
-    """Rows each input of which comes from a row or from one of its nearest neighbours: (n, D)."""
+    """Rows each input of which comes from a row or from one of its nearest neighbours: (n, D).
+
+    Features that the fit does not read stay with the row.
+    """
     rng = np.random.RandomState(0)
     N = len(problem.X)
     base = np.concatenate([rng.permutation(N) for _ in range(-(-n // N))])[:n]
     other = partners(problem.X, base, rng)
     X = problem.sample.X
-    return np.where(rng.uniform(size=(n, X.shape[1])) < 0.5, X[base], X[other])
+    is_other = np.zeros((n, X.shape[1]), dtype=bool)
+    read = np.arange(X.shape[1]) if problem.inputs is None else problem.inputs
+    is_other[:, read] = rng.uniform(size=(n, len(read))) >= 0.5
+    return np.where(is_other, X[other], X[base])
 
 
 def partners(X: FloatArray, base: IntArray, rng: np.random.RandomState) -> IntArray:

@@ -73,6 +73,15 @@ class KernelSDGMClassifier(BaseSDGM):
     max_weights : int or None, default=None
         The most weights that the model may have. Once it has learned, the weights that cost least
         leave one after the other, and the others are estimated anew, as in `weights_path`.
+    max_features : int or None, default=None
+        The most features that the model may read. They are chosen first, with the teacher, by
+        default a `KernelEnsembleClassifier`: those that tell most of what it says. The fit then
+        sees no others. Needs a named kernel.
+    max_divergence : float or None, default=None
+        Only with a teacher: the mean divergence from it, in nats, up to which a model says the
+        same. The smallest such model is taken. None is 0.005, or a twentieth of the teacher's own
+        log loss if that is more. With zero the closest of all candidates is taken, which is the
+        largest more often than not; with ``max_weights`` the closest within.
     random_state : int, RandomState or None, default=None
         Seed of the start.
     warm_start : bool, default=False
@@ -114,6 +123,8 @@ class KernelSDGMClassifier(BaseSDGM):
         Their indices among the training rows.
     gamma_ : float
         The scale used; NaN for precomputed kernels.
+    features_used_ : array of shape (n_features_used,)
+        Features that the probabilities depend on, in order; the others can be anything.
     mixture_weights_ : array of shape (n_components,)
         They sum to the class's share within each class (`fast`), or to one (`paper`).
     component_class_ : array of shape (n_components,)
@@ -184,6 +195,8 @@ class KernelSDGMClassifier(BaseSDGM):
         class_weight: Any = None,
         predictive: str = "map",
         max_weights: int | None = None,
+        max_features: int | None = None,
+        max_divergence: float | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -210,6 +223,8 @@ class KernelSDGMClassifier(BaseSDGM):
         self.class_weight = class_weight
         self.predictive = predictive
         self.max_weights = max_weights
+        self.max_features = max_features
+        self.max_divergence = max_divergence
         self.random_state = random_state
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -186,9 +186,12 @@ def learned(
 
 def fitted_model(problem: Problem, columns: Columns, state: State) -> FittedModel:
     """The model of a state of learning, without the covariance of its weights."""
-    return FittedModel.from_candidates(
+    model = FittedModel.from_candidates(
         problem.classes, problem.scaler, columns.basis, in_user_units(state, columns)
     )
+    if problem.inputs is None:
+        return model
+    return model.at_inputs(problem.inputs, problem.X_user.shape[1])
 
 
 def in_user_units(state: State, columns: Columns) -> State:

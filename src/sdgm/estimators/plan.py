@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sdgm._typing import FloatArray, IntArray
 from sdgm.core.inference.preset import Preset
 from sdgm.core.inference.recipe import PRESETS, Recipe
 from sdgm.core.inference.variations import (
@@ -56,10 +57,12 @@ class Plan:
     parameters : dict
         Of the estimator; the others are not the user's to change.
     alpha, prior, preset, standardize, init, class_weight, random_state, n_init, max_weights :
-    n_jobs, predictive, record_states, teacher :
+    max_features, max_divergence, n_jobs, predictive, record_states, teacher :
         As given.
     previous : (FittedModel, Training) or None
         What a warm start goes on from.
+    inputs : (n_inputs,) array or None
+        Features that are read; None for all.
     """
 
     settings: OpenSettings
@@ -75,11 +78,14 @@ class Plan:
     random_state: Any
     n_init: int
     max_weights: int | None
+    max_features: int | None
+    max_divergence: float | None
     n_jobs: int | None
     predictive: str
     record_states: bool
     teacher: Any = None
     previous: tuple[FittedModel, Training] | None = field(default=None, repr=False)
+    inputs: IntArray | None = None
 
     @property
     def standardizes(self) -> bool:
@@ -116,6 +122,17 @@ class Plan:
         """The plan of a candidate, whose open settings have these values."""
         settings = self.settings.with_values(values)
         return replace(self, settings=settings, form=self.form.with_settings(settings))
+
+    def with_inputs(self, inputs: IntArray) -> Plan:
+        """The plan of a fit that reads these features of all."""
+        previous = self.previous
+        if previous is not None:
+            previous = previous[0].only_inputs(inputs), previous[1]
+        return replace(self, inputs=inputs, previous=previous)
+
+    def read(self, X: FloatArray) -> FloatArray:
+        """The features that are read: (N, n_inputs)."""
+        return X if self.inputs is None else np.ascontiguousarray(X[:, self.inputs])
 
     def for_sample(self, seed: int) -> Plan:
         """The plan of a fit to a sample, after which all rows decide again."""
@@ -161,12 +178,29 @@ def plan_of(
         random_state=estimator.random_state,
         n_init=estimator.n_init,
         max_weights=estimator.max_weights,
+        max_features=max_features_of(estimator, form),
+        max_divergence=estimator.max_divergence,
         n_jobs=estimator.n_jobs,
         predictive=estimator.predictive,
         record_states=estimator.record_states,
         teacher=teacher_of(estimator),
         previous=previous,
     )
+
+
+def max_features_of(estimator: Any, form: Form) -> int | None:
+    """The budget of inputs, checked as far as that goes without them."""
+    limit = estimator.max_features
+    if limit is None:
+        return None
+    positive_integer("max_features", limit)
+    if form.is_precomputed or callable(getattr(form, "kernel", None)):
+        what = "kernel='precomputed' has none" if form.is_precomputed else "a function hides them"
+        raise ValueError(
+            f"max_features chooses from the inputs of a kernel, and {what}; name a kernel, or set "
+            "max_features=None."
+        )
+    return int(limit)
 
 
 def teacher_of(estimator: Any) -> Any:
@@ -228,6 +262,8 @@ def recipe_of(estimator: Any) -> Recipe:
     boolean("warm_start", estimator.warm_start)
     if estimator.max_weights is not None:
         positive_integer("max_weights", estimator.max_weights)
+    if estimator.max_divergence not in (None, 0):
+        positive_number("max_divergence", estimator.max_divergence)
     boolean("record_states", estimator.record_states)
     if estimator.standardize is not None:
         boolean("standardize", estimator.standardize)

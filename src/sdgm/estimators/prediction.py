@@ -34,6 +34,7 @@ class PredictionMixin:
     component_class_: IntArray = attribute_of("model_.component_class")
     n_components_: IntArray = attribute_of("model_.n_components")
     n_active_weights_: int = attribute_of("model_.n_weights")
+    features_used_: IntArray = attribute_of("model_.inputs_read")
     covariance_: FloatArray | None = attribute_of("model_.covariance")
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -63,7 +63,7 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
     n_components = components_per_class(plan.settings["n_components"], classes)
     if plan.form.is_precomputed:  # a table that is large itself
         plan.form.require(len(used), X.shape[1], plan.settings)
-    rows, s = X[used], s[used]
+    rows, s = plan.read(X[used]), s[used]
     merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
     first = np.full(len(merged), len(X))
     np.minimum.at(first, inverse, used)
@@ -102,6 +102,7 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
         plan.recipe,
         init,
         class_factor,
+        plan.inputs,
     )
 
 
@@ -120,6 +121,8 @@ def prepared_again(
         Settings to take as chosen; if not given, they are as open as they were.
     """
     plan = plan_of(estimator, chosen=chosen)
+    if plan.max_features is not None and plan.max_features < estimator.n_features_in_:
+        plan = plan.with_inputs(estimator.model_.scaler.inputs)
     X, y = check_X_y(X, y, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has warned
@@ -131,8 +134,9 @@ def prepared_sample(
 ) -> Problem:
     """The problem of rows with frequencies of the classes, the first of which say how to scale."""
     n_components = components_per_class(plan.settings["n_components"], classes)
-    scaler = scaler_of(sample.X[:n_rows], sample.s[:n_rows], plan)
-    X = scaler.standardized(sample.X)
+    rows = plan.read(sample.X)
+    scaler = scaler_of(rows[:n_rows], sample.s[:n_rows], plan)
+    X = scaler.standardized(rows)
     return Problem(
         classes,
         scaler.reaching(X),
@@ -144,6 +148,7 @@ def prepared_sample(
         np.minimum(n_components, (sample.y > 0.0).sum(axis=0)),
         plan.recipe,
         choice("init", plan.init, Start),
+        inputs=plan.inputs,
     )
 
 

@@ -56,8 +56,8 @@ class Problem:
     classes : (C,) array
         Labels.
     scaler : Scaler
-        From rows as given to ``X``.
-    X_user : (n_samples, D) array
+        From the features that are read to ``X``.
+    X_user : (n_samples, n_features) array
         The rows as given.
     first_user_row : (N,) array
         For each row of the fit, the first row given that is equal to it.
@@ -70,6 +70,8 @@ class Problem:
         Responsibilities to start from, or how they are made.
     class_factor : (C,) array or None
         Factors by class that are in the weights; None for one.
+    inputs : (D,) array or None
+        Which of the user's features the columns of ``X`` are; None for all.
     """
 
     classes: np.ndarray[Any, Any]
@@ -83,6 +85,11 @@ class Problem:
     recipe: Recipe
     init: Start | FloatArray
     class_factor: FloatArray | None = None
+    inputs: IntArray | None = None
+
+    def read(self, X: FloatArray) -> FloatArray:
+        """Of rows as given, the features that the fit reads: (N, D)."""
+        return X if self.inputs is None else np.ascontiguousarray(X[:, self.inputs])
 
     @property
     def sample(self) -> Sample:

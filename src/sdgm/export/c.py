@@ -83,7 +83,8 @@ def to_c(
     counts as none of the levels of a category, and a number is refused, as are infinite numbers and
     codes that do not name a level: the class is -1 and the probabilities are NaN.
 
-    Probabilities are those of the most probable weights (``predictive="map"``).
+    Probabilities are those of the most probable weights (``predictive="map"``). Features that
+    ``max_features`` left out are no inputs.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def to_c(
     (True, True)
     """
     checked_name(name)
-    numbers = model if isinstance(model, ExportModel) else exportable(model)
+    numbers = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
     plan = make_plan(numbers, choice("precision", precision, Precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:

@@ -87,7 +87,8 @@ def make_plan(
     """
     columns = np.flatnonzero((model.coef != 0.0).any(axis=0))
     coef = model.coef[:, columns]
-    basis, used = used_part(model.basis, columns, len(model.center))
+    used = replace(model.model, basis=model.basis.take(columns)).inputs_read
+    basis = model.basis.take(columns).only_inputs(used, len(model.center))
     offset = model.offset
     if not len(used):  # kernel values that do not depend on the inputs
         offset = offset + coef @ basis.transform(np.empty((1, 0)))[0]
@@ -123,27 +124,6 @@ def vector_names(basis: Monomials | KernelBasis, rows: Mapping[int, int]) -> tup
         f"row {rows[row]} of the table" if row in rows else f"X[{row}] of training"
         for row in basis.user_rows.tolist()
     )
-
-
-def used_part(
-    basis: Monomials | KernelBasis, columns: IntArray, n_features: int
-) -> tuple[Monomials | KernelBasis, IntArray]:
-    """The columns on the features that they need, and which those are."""
-    if isinstance(basis, Monomials):
-        basis = basis.take(columns)
-        factors = np.stack([basis.first, basis.second])
-        if np.any(factors == SQUARED_NORM):
-            return basis, np.arange(n_features)
-        used = np.unique(factors[factors > ABSENT])
-        position = np.full(n_features + 2, ABSENT)
-        position[used] = np.arange(len(used))
-        return Monomials(position[basis.first], position[basis.second]), used
-    vectors = basis.vectors[columns]
-    if isinstance(basis.kernel, RBFKernel) and len(columns):
-        used = np.arange(n_features)
-    else:  # a product with zeros
-        used = np.flatnonzero((vectors != 0.0).any(axis=0))
-    return replace(basis.take(columns), vectors=vectors[:, used]), used
 
 
 def check_scales(

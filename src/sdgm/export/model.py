@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sdgm.core.model.fitted_model import FittedModel
@@ -40,6 +41,16 @@ class ExportModel:
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features, as the encoded inputs are called."""
         return feature_names(self.inputs)
+
+    def only_inputs_read(self) -> ExportModel:
+        """Without the columns of the table that ``max_features`` left out."""
+        owner = np.repeat(np.arange(len(self.inputs)), [len(i.features) for i in self.inputs])
+        kept = np.unique(owner[self.model.scaler.inputs])
+        if len(kept) == len(self.inputs):
+            return self
+        features = np.flatnonzero(np.isin(owner, kept))
+        inputs = tuple(self.inputs[i] for i in kept)
+        return ExportModel(inputs, self.model.only_inputs(features))
 
 
 def exportable(model: Any) -> ExportModel:

@@ -86,7 +86,8 @@ def to_python(
     kind = choice("precision", precision, Precision)
     if kind is Precision.FIXED:
         raise ValueError("precision must be 'double' or 'float' in Python, got 'fixed'.")
-    plan = make_plan(model if isinstance(model, ExportModel) else exportable(model), kind)
+    own = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    plan = make_plan(own, kind)
     text = _text(plan)
     if path is not None:
         with replacing(checked_path(path), text=True) as file:

@@ -38,7 +38,9 @@ def candidate_basis(classifier: Any, X: FloatArray, y: Any) -> CandidateBasis | 
     basis: CandidateBasis | None = None
     if isinstance(own, Monomials):
         covariance_type = settings_of(classifier, classifier.chosen_)["covariance_type"]
-        basis = monomials(X.shape[1], covariance_type).without_constant()
+        inputs = classifier.model_.scaler.inputs
+        basis = monomials(len(inputs), covariance_type).without_constant()
+        basis = basis.at_inputs(inputs, X.shape[1])
     elif isinstance(own, KernelBasis) and not isinstance(own.kernel, CallableKernel):
         basis = kernel_candidates(classifier, own, X, y)
     if basis is None:
@@ -63,6 +65,7 @@ def kernel_candidates(
     if not np.array_equal(problem.classes, classifier.classes_):
         return None
     rows = classifier.model_.scaler.standardized(X[problem.first_user_row])
+    rows += 0.0  # an input that is left out is zero, whatever its sign
     new = first_of_equals(replace(problem, X=rows))
     vectors, user_rows = rows[new], problem.first_user_row[new]
     if classifier.training_.learned_reference and len(vectors) > MAX_CANDIDATES:

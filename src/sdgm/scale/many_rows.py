@@ -56,6 +56,8 @@ def why_not_by_sums(plan: Plan) -> str | None:
         return f"preset={str(plan.preset)!r} learns from all rows at once"
     if not isinstance(plan.init, str):
         return "an array for init has a start for every row"
+    if plan.max_features is not None:
+        return "max_features chooses with all rows at once"
     if plan.previous is not None:
         return "warm_start=True goes on with all rows at once"
     return None

@@ -157,6 +157,11 @@ class SemiSupervisedSDGMClassifier(
         whole_number("max_unlabelled", self.max_unlabelled)
         estimator = self._unfitted()
         plan = plan_of(estimator)
+        if plan.max_features is not None:
+            raise ValueError(
+                f"max_features={plan.max_features} chooses features by labels of all rows, and "
+                "some are missing; set max_features=None, and leave features out of X instead."
+            )
         X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
         labelled = has_label(y)
         s = checked_sample_weight(sample_weight, X)

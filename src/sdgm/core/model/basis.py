@@ -42,6 +42,18 @@ class Basis(Protocol):
         """The same columns, where row i of the fit is row ``user_rows[i]`` of the user's table."""
         ...
 
+    def at_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
+        """The same columns, where input i is input ``inputs[i]`` of so many."""
+        raise TypeError("columns that were handed in have no inputs.")
+
+    def only_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
+        """The same columns of these inputs alone, where they read no others."""
+        raise TypeError("columns that were handed in have no inputs.")
+
+    def inputs_read(self, n_inputs: int) -> IntArray:
+        """Inputs, of so many, that some column depends on, in order."""
+        ...
+
     def column_keys(self) -> list[Hashable]:
         """A key that differs between columns."""
         ...

@@ -108,6 +108,24 @@ class Monomials:
         """The same monomials, which do not refer to training rows."""
         return self
 
+    def at_inputs(self, inputs: IntArray, n_inputs: int) -> Monomials:
+        """The same monomials, where input i is input ``inputs[i]``."""
+        index = np.concatenate([inputs, [SQUARED_NORM, ABSENT]])  # found as indices -2 and -1
+        return Monomials(index[self.first], index[self.second])
+
+    def only_inputs(self, inputs: IntArray, n_inputs: int) -> Monomials:
+        """The same monomials of these inputs alone, where they read no others."""
+        position = np.full(n_inputs + 2, ABSENT)
+        position[inputs], position[SQUARED_NORM] = np.arange(len(inputs)), SQUARED_NORM
+        return Monomials(position[self.first], position[self.second])
+
+    def inputs_read(self, n_inputs: int) -> IntArray:
+        """Inputs, of so many, that some monomial depends on, in order."""
+        factors = np.concatenate([self.first, self.second])
+        if np.any(factors == SQUARED_NORM):
+            return np.arange(n_inputs)
+        return np.unique(factors[factors > ABSENT])
+
     def column_keys(self) -> list[Hashable]:
         """Pairs of factors."""
         return list(zip(self.first.tolist(), self.second.tolist(), strict=True))

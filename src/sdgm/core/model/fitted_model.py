@@ -31,6 +31,7 @@ class Scaler:
     Attributes
     ----------
     center, inverse_scale : (D,) arrays
+        An inverse scale of zero leaves an input out.
     reach : float
         Largest standardised input that is taken as it is.
     """
@@ -49,6 +50,21 @@ class Scaler:
         with np.errstate(over="ignore"):
             z = (X - self.center) * self.inverse_scale
         return np.clip(z, -self.reach, self.reach, out=z)
+
+    def at_inputs(self, inputs: IntArray, n_inputs: int) -> Scaler:
+        """The same, where input i is input ``inputs[i]`` of so many; the others become zero."""
+        center, inverse_scale = np.zeros((2, n_inputs))
+        center[inputs], inverse_scale[inputs] = self.center, self.inverse_scale
+        return replace(self, center=center, inverse_scale=inverse_scale)
+
+    def only_inputs(self, inputs: IntArray) -> Scaler:
+        """The same of these inputs alone."""
+        return replace(self, center=self.center[inputs], inverse_scale=self.inverse_scale[inputs])
+
+    @property
+    def inputs(self) -> IntArray:
+        """Inputs that are not left out, in order."""
+        return np.flatnonzero(self.inverse_scale)
 
     def reaching(self, X: FloatArray) -> Scaler:
         """The same with a reach far beyond these standardised rows."""
@@ -107,6 +123,22 @@ class FittedModel:
         """The same model, where row i of the fit is row ``user_rows[i]`` of the user's table."""
         return replace(self, basis=self.basis.at_rows(user_rows))
 
+    def at_inputs(self, inputs: IntArray, n_inputs: int) -> FittedModel:
+        """The same model, where input i is input ``inputs[i]`` of so many."""
+        return replace(
+            self,
+            scaler=self.scaler.at_inputs(inputs, n_inputs),
+            basis=self.basis.at_inputs(inputs, n_inputs),
+        )
+
+    def only_inputs(self, inputs: IntArray) -> FittedModel:
+        """The same model of these inputs alone, where it reads no others."""
+        return replace(
+            self,
+            scaler=self.scaler.only_inputs(inputs),
+            basis=self.basis.only_inputs(inputs, len(self.scaler.center)),
+        )
+
     def among(self, candidates: Basis) -> State:
         """The state with its columns counted among others; weights of those not there leave."""
         place = 1 + positions(self.basis, candidates)
@@ -159,6 +191,12 @@ class FittedModel:
     def n_components(self) -> IntArray:
         """Components of each class: (C,)."""
         return np.bincount(self.component_class, minlength=len(self.classes))
+
+    @property
+    def inputs_read(self) -> IntArray:
+        """Inputs that the probabilities depend on, in order."""
+        read = self.basis.inputs_read(len(self.scaler.center))
+        return np.intersect1d(read, self.scaler.inputs)
 
     @property
     def n_weights(self) -> int:

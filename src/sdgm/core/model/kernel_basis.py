@@ -10,7 +10,7 @@ import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.basis import Basis
-from sdgm.core.model.kernels import Kernel
+from sdgm.core.model.kernels import Kernel, LinearKernel, PolynomialKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,8 @@ class KernelBasis(Basis):
 
     @property
     def n_stored_numbers(self) -> int:
-        """Inputs of the vectors."""
-        return self.vectors.size
+        """Inputs of the vectors, without those that are zero in all."""
+        return len(self) * int(self.vectors.any(axis=0).sum())
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Kernel values at standardised rows: (N, n)."""
@@ -58,6 +58,22 @@ class KernelBasis(Basis):
 
     def at_rows(self, user_rows: IntArray) -> KernelBasis:
         return replace(self, user_rows=user_rows[self.user_rows])
+
+    def at_inputs(self, inputs: IntArray, n_inputs: int) -> KernelBasis:
+        """The same columns, where input i is input ``inputs[i]``; the others are zero."""
+        vectors = np.zeros((len(self), n_inputs))
+        vectors[:, inputs] = self.vectors
+        return replace(self, vectors=vectors)
+
+    def only_inputs(self, inputs: IntArray, n_inputs: int) -> KernelBasis:
+        """The same columns of these inputs alone, where the vectors have no others."""
+        return replace(self, vectors=self.vectors[:, inputs])
+
+    def inputs_read(self, n_inputs: int) -> IntArray:
+        """All inputs, or those of a product that is not with zeros, in order."""
+        if isinstance(self.kernel, PolynomialKernel | LinearKernel) or not len(self):
+            return np.flatnonzero((self.vectors != 0.0).any(axis=0))
+        return np.arange(n_inputs)
 
     def column_keys(self) -> list[Hashable]:
         """Vectors that are equal to the last bit are the same column."""
@@ -85,6 +101,10 @@ class PrecomputedBasis(Basis):
 
     def at_rows(self, user_rows: IntArray) -> PrecomputedBasis:
         return PrecomputedBasis(user_rows[self.user_rows])
+
+    def inputs_read(self, n_inputs: int) -> IntArray:
+        """Kernel values with the relevance vectors."""
+        return np.unique(self.user_rows)
 
     def column_keys(self) -> list[Hashable]:
         """Training rows."""

@@ -31,6 +31,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     an array in the order of the inputs, or an object by their names: numbers in the user's units,
     categories by the names of their levels, and null, undefined or NaN where a value is missing.
     What an input does not take throws an error. Probabilities are those of ``predictive="map"``.
+    Features that ``max_features`` left out are no inputs.
 
     Names of classes, inputs and levels are data: whatever they contain, they are strings in the
     module, which may also stand inside of ``<script type="module">``.
@@ -57,7 +58,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     >>> "export function predictProba(row)" in to_javascript(model)
     True
     """
-    numbers = model if isinstance(model, ExportModel) else exportable(model)
+    numbers = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
     data = {"classes": [_label(each) for each in numbers.classes.tolist()], **model_data(numbers)}
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
     head = f"// A classifier made by sdgm {sdgm.__version__}.\nconst model = {text};\n\n"
