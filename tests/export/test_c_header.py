@@ -16,7 +16,6 @@ from sdgm.export.model import exportable
 from sdgm.tables.inputs import Number
 from sdgm.tables.model import TableModel
 from tests.export.test_c import (
-from tests.tables.changed import changed
     HOSTILE,
     MADE,
     SANITIZERS,
@@ -26,6 +25,7 @@ from tests.tables.changed import changed
     quadratic,
     rescaled,
 )
+from tests.tables.other_parts import with_parts
 
 NAN, INF = float("nan"), float("inf")
 
@@ -154,7 +154,7 @@ def test_relevance_vectors_are_named_by_the_rows_of_the_table_where_there_is_one
     assert named(to_c(table)) == [f"row {row} of the table" for row in rows]
     plain = [f"X[{row}] of training" for row in model.relevance_]
     assert named(to_c(model)) == plain
-    assert named(to_c(changed(table, record={}))) == plain
+    assert named(to_c(with_parts(table, record={}))) == plain
 
 
 def named(source):

@@ -8,7 +8,7 @@ from typing import Any
 from sdgm.tables import TableModel
 
 
-def changed(model: TableModel, **parts: Any) -> TableModel:
+def with_parts(model: TableModel, **parts: Any) -> TableModel:
     """A copy of the model in which some attributes differ."""
     other = copy(model)
     vars(other).update(parts)
