@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from tests.export.test_c import (
     quadratic,
     rescaled,
 )
+from tests.tables.other_parts import with_parts
 
 NAN, INF = float("nan"), float("inf")
 
@@ -154,7 +154,7 @@ def test_relevance_vectors_are_named_by_the_rows_of_the_table_where_there_is_one
     assert named(to_c(table)) == [f"row {row} of the table" for row in rows]
     plain = [f"X[{row}] of training" for row in model.relevance_]
     assert named(to_c(model)) == plain
-    assert named(to_c(replace(table, record={}))) == plain
+    assert named(to_c(with_parts(table, record={}))) == plain
 
 
 def named(source):

@@ -31,6 +31,7 @@ from sdgm.report import report_html
 from sdgm.tables import fit_table, predict_table
 from sdgm.tables.model import TableModel
 from tests.persistence.mutations import VALUES, places, taken_apart
+from tests.tables.other_parts import with_parts
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -69,7 +70,7 @@ def told(model: TableModel, folder: Path) -> None:
 def changed(form: str, change: Change) -> TableModel:
     record = copy.deepcopy(learned(form).record)
     change(record)
-    return replace(learned(form), record=record)
+    return with_parts(learned(form), record=record)
 
 
 def problem_with(model: TableModel) -> str:
@@ -86,13 +87,13 @@ def test_records_of_fitted_models_are_valid(form: str, tmp_path: Path) -> None:
 
 def test_an_empty_record_and_unknown_entries_are_valid(tmp_path: Path) -> None:
     for record in ({}, {"mine": [{"any": None}]}, {"source": {"mine": 1}, "held_out": {}}):
-        model = replace(learned("dual"), record=record)
+        model = with_parts(learned("dual"), record=record)
         check_record(model)
         told(model, tmp_path)
 
 
 def test_null_is_what_is_not_known(tmp_path: Path) -> None:
-    model = replace(learned("dual"), record=dict.fromkeys(learned("dual").record))
+    model = with_parts(learned("dual"), record=dict.fromkeys(learned("dual").record))
     model.record["form"] = "dual"
     check_record(model)
     told(model, tmp_path)
@@ -146,7 +147,7 @@ def test_whatever_a_valid_record_says_can_be_told(
         record = copy.deepcopy(learned(form).record)
         node, key = chance.choice(list(places(record)))
         node[key] = copy.deepcopy(chance.choice(VALUES))
-        model = replace(learned(form), record=record, classifier=classifier)
+        model = with_parts(learned(form), record=record, classifier=classifier)
         problem = ""
         try:
             check_record(model)

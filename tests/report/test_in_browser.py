@@ -1,7 +1,6 @@
 """The page in a real browser: it draws, it plays, it computes what Python computes."""
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.export.model import exportable
 from sdgm.report import report_html
 from tests.report.models import hostile_table, ripley_model, wine_model
+from tests.tables.other_parts import with_parts
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -192,7 +192,7 @@ def test_on_a_narrow_page_captions_and_scores_are_in_view(opened, dual):
     model, _ = hostile_table(dual=dual)
     named = {"name": "logistic regression", "error": 0.6, "log_loss": 1.0, "brier": 0.6}
     record = model.record | {"baselines": [named]}
-    page = opened(report_html(replace(model, record=record)), width=400)
+    page = opened(report_html(with_parts(model, record=record)), width=400)
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     ends = """name => [...document.querySelectorAll(name)].map(
         each => each.getBoundingClientRect().right)"""

@@ -4,7 +4,6 @@ import json
 import re
 import stat
 from copy import copy
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -26,6 +25,7 @@ from tests.report.models import (
     ripley_model,
     wine_model,
 )
+from tests.tables.other_parts import with_parts
 
 VOID = {"meta", "input", "br", "col"}
 
@@ -201,7 +201,7 @@ def test_relevance_vectors_are_listed(ripley):
 def test_relevance_vectors_of_a_table_have_its_rows():
     model, _ = hostile_table(dual=True)
     rows = list(range(1001, 1001 + len(model.classifier.relevance_)))
-    known = replace(model, record=model.record | {"relevance_rows": rows})
+    known = with_parts(model, record=model.record | {"relevance_rows": rows})
     shown = Page(report_html(known)).shown
     assert "v1 (row 1,001)" in shown
     assert "rows of the table that the model remembers, counted from 1" in shown
@@ -228,7 +228,7 @@ def test_a_film_without_curves_is_left_out():
     model, _ = hostile_table()
     classifier = copy(model.classifier)
     set_history(classifier, [])
-    assert Page(report_html(replace(model, classifier=classifier))).data["film"] is None
+    assert Page(report_html(with_parts(model, classifier=classifier))).data["film"] is None
 
 
 def test_what_was_handed_over_replaces_the_record_and_its_baselines():
@@ -241,7 +241,7 @@ def test_what_was_handed_over_replaces_the_record_and_its_baselines():
 
 def test_a_story_that_does_not_fit_is_left_out():
     model, _ = hostile_table()
-    torn = replace(model, story=model.story | {"view": model.story["view"][:5]})
+    torn = with_parts(model, story=model.story | {"view": model.story["view"][:5]})
     assert Page(report_html(torn)).data["film"] is None
 
 
@@ -250,7 +250,7 @@ def test_arrays_of_a_story_can_be_wider_than_ours_or_unknown():
     story = {
         name: a.astype(np.int64) if a.dtype.kind == "i" else a for name, a in model.story.items()
     }
-    film = Page(report_html(replace(model, story=story | {"other": np.arange(3)}))).data["film"]
+    film = Page(report_html(with_parts(model, story=story | {"other": np.arange(3)}))).data["film"]
     assert film == Page(report_html(model)).data["film"]
 
 

@@ -118,6 +118,7 @@ def input_entry(each: Input) -> dict[str, Any]:
         rest = {"kind": "category", "levels": list(each.levels), "missing": each.missing}
     else:
         rest = {"kind": "number", "fill": each.fill, "indicator": each.indicator}
+        rest |= {"unit": "days since 1970-01-01"} if each.is_date else {}
     return {"name": each.name, **rest, "features": list(each.features)}
 
 

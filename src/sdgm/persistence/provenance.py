@@ -85,6 +85,7 @@ class Source(Struct):
     train_rows: Count | None = None
     class_counts: list[tuple[Plain, Count]] | None = None
     columns: list[Column] | None = None
+    weights: str | None = None
 
 
 class Weights(Struct):
