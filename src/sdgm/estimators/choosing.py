@@ -60,6 +60,9 @@ NEARLY = 2.0
 # stored numbers falls with it from 170 to 129 (dual) and from 21 to 20 (primal), and the log loss
 # by .0006 and .0003; with 0.002 it is 108 and 18, at a log loss that is .0001 and .0024 higher
 NEEDLESS = 5e-4
+# multiplications of a Newton step up to which that is looked for: 3,000 rows and 400 weights, some
+# seconds
+NEEDLESS_WORK = 5e8
 # part of the divergence that must be left at most, for the next to be tried
 WORTH_MORE = 0.9
 # rows up to which all of them choose; of more, a sample does, and all decide on the weights. With
@@ -154,6 +157,8 @@ def without_needless(
     """
     chosen, *others = fit.training.candidates
     smallest = None
+    if len(learned.s) * float(fit.model.n_weights) ** 2 > NEEDLESS_WORK:
+        return fit
     try:
         for point in points_below(fit.model, learned, recipe, min_weights=1):
             model = fit.model.with_weights(point.state)
