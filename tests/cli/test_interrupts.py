@@ -28,7 +28,7 @@ def test_an_interrupt_is_one_line_and_leaves_no_file(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sdgm.tables.fitting.fitted_classifier", interrupted)
+    monkeypatch.setattr("sdgm.tables.learning.fitted_classifier", interrupted)
     monkeypatch.setattr("sdgm.tables.prediction.prediction_frame", interrupted)
     for arguments in (
         ("fit", "ugly.csv", "-t", "kind", "-o", tmp_path / "m.sdgm"),

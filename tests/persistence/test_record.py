@@ -104,6 +104,7 @@ def test_null_is_what_is_not_known(tmp_path: Path) -> None:
     [
         ("held_out/confusion/0/0", "x", "expected int, got str at record.held_out.confusion[0][0]"),
         ("held_out/confusion", [[1]], "record.held_out.confusion is not a table of 2 classes"),
+        ("source/weights", ["n"], "expected str | null, got array at record.source.weights"),
         ("source/columns", 5, "expected array | null, got int at record.source.columns"),
         ("source/columns/0", {}, "missing required field name at record.source.columns[0]"),
         ("form", ["<b>"], "expected str, got array at record.form"),
