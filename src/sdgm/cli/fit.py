@@ -32,6 +32,7 @@ from sdgm.tables.paths import check_exists, check_output, refuse_existing
 from sdgm.tables.settings import (
     Form,
     Missing,
+    Teacher,
     check_max_weights,
     check_test_size,
     checked_components,
@@ -86,6 +87,10 @@ def fit(
             help="Most weights that the model may have.",
         ),
     ] = None,
+    teacher: Annotated[
+        Teacher,
+        typer.Option(help="Learn from our dense model, the labels, a forest or boosted trees."),
+    ] = Teacher.AUTO,
     class_weight: Annotated[
         str | None,
         typer.Option(
@@ -144,6 +149,7 @@ def fit(
                 components=components,
                 class_weight=class_weight_from(class_weight),
                 max_weights=max_weights,
+                teacher=teacher,
                 test_size=test_size,
                 missing=missing,
                 refit=refit,

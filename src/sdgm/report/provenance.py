@@ -36,7 +36,7 @@ def changed_parameters(classifier: Any) -> dict[str, Any]:
     defaults = type(classifier)().get_params()
     return {
         name: value
-        for name, value in classifier.get_params().items()
+        for name, value in classifier.get_params(deep=False).items()
         if name != "record_states" and repr(value) != repr(defaults[name])
     }
 

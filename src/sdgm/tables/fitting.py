@@ -36,6 +36,7 @@ def fit_table(
     components: int | str = "auto",
     class_weight: Mapping[Any, float] | str | None = None,
     max_weights: int | None = None,
+    teacher: str = "auto",
     test_size: float = 0.25,
     missing: str = "impute",
     refit: bool = False,
@@ -71,6 +72,9 @@ def fit_table(
         Factor on the weight of each row of a class.
     max_weights : int, optional
         Most weights that the model may have.
+    teacher : {"auto", "labels", "forest", "boosting"}, default="auto"
+        What is learned from: probabilities of a `KernelEnsembleClassifier`, of a random forest or
+        of boosted trees, or the labels as they are.
     test_size : float, default=0.25
         Share of the rows to hold out and test on, stratified by class; 0 for no test.
     missing : {"impute", "error"}, default="impute"
@@ -98,6 +102,7 @@ def fit_table(
         "missing": str(missing),
         "class_weight": class_weight,
         "max_weights": max_weights,
+        "teacher": str(teacher),
         "random_state": random_state,
     }
     settings = Settings(**given)

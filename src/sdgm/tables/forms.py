@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
@@ -19,7 +20,7 @@ from sdgm.estimators.plan import settings_of
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.tables.errors import polars
 from sdgm.tables.inputs import feature_names
-from sdgm.tables.settings import Form, Settings
+from sdgm.tables.settings import Form, Settings, Teacher
 from sdgm.tables.training_rows import Encoded
 
 # difference in mean divergence from the dense model, in nats of log loss, that justifies a larger
@@ -57,10 +58,23 @@ def new_classifier(form: Form, settings: Settings, classes: list[Any]) -> BaseSD
         "random_state": settings.random_state,
         "record_states": True,
     }
-    if components != "auto":
-        others = ("covariance_type",) if is_primal else ("kernel", "gamma")
-        given |= {"n_components": components, **dict.fromkeys(others, "auto")}
+    given |= {"n_components": components, "teacher": teacher_of(settings)}
     return SDGMClassifier(**given) if is_primal else KernelSDGMClassifier(**given)
+
+
+def teacher_of(settings: Settings) -> Any:
+    """The teacher of this name, as the classifiers take it."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+    match Teacher(settings.teacher):
+        case Teacher.LABELS:
+            return None
+        case Teacher.FOREST:
+            return RandomForestClassifier(min_samples_leaf=2, random_state=settings.random_state)
+        case Teacher.BOOSTING:
+            return HistGradientBoostingClassifier(random_state=settings.random_state)
+        case _:
+            return "auto"
 
 
 def fitted_classifier(
@@ -68,7 +82,7 @@ def fitted_classifier(
 ) -> tuple[BaseSDGM, list[dict[str, Any]], list[str]]:
     """A fitted classifier, a summary of each form that was tried, and the warnings of the fit.
 
-    Both forms learn from the same dense model. The primal form comes first, and is taken if its
+    Both forms learn from the same teacher. The primal form comes first, and is taken if its
     divergence from the dense model is at most `WORTH_IT`. Otherwise the dual form is tried too: the
     one with fewer numbers is taken, unless the other is closer by more than `WORTH_IT`. Beyond
     `MAX_ROWS` rows only the primal form is tried.
@@ -140,8 +154,8 @@ def learning_record(classifier: BaseSDGM, form: str) -> dict[str, Any]:
         "versions": versions(),
         "form": form,
         "parameters": {
-            name: value
-            for name, value in classifier.get_params().items()
+            name: type(value).__name__ if isinstance(value, BaseEstimator) else value
+            for name, value in classifier.get_params(deep=False).items()
             if value != defaults[name] and name != "record_states"
         },
         "chosen": dict(classifier.chosen_),

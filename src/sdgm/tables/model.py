@@ -28,7 +28,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    form, components, missing, class_weight, max_weights :
+    form, components, missing, class_weight, max_weights, teacher :
         As in `sdgm.tables.fit_table`.
     exclude : sequence of str, optional
         Columns that nothing is learned from.
@@ -79,6 +79,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         missing: str = "impute",
         class_weight: Mapping[Any, float] | str | None = None,
         max_weights: int | None = None,
+        teacher: str = "auto",
         exclude: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -87,6 +88,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         self.missing = missing
         self.class_weight = class_weight
         self.max_weights = max_weights
+        self.teacher = teacher
         self.exclude = exclude
         self.random_state = random_state
 

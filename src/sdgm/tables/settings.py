@@ -24,6 +24,20 @@ class Form(StrEnum):
         raise SettingError("form", f"must be one of {known}, got {value!r}.")
 
 
+class Teacher(StrEnum):
+    """What a table's model learns from."""
+
+    AUTO = "auto"
+    LABELS = "labels"
+    FOREST = "forest"
+    BOOSTING = "boosting"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Teacher:
+        known = ", ".join(map(str, cls))
+        raise SettingError("teacher", f"must be one of {known}, got {value!r}.")
+
+
 class Missing(StrEnum):
     """What to do with missing values."""
 
@@ -40,6 +54,7 @@ class Settings:
     missing: str = "impute"
     class_weight: Mapping[Any, float] | str | None = None
     max_weights: int | None = None
+    teacher: str = "auto"
     random_state: Any = None
 
     def __post_init__(self) -> None:
@@ -48,6 +63,7 @@ class Settings:
         check_missing(self.missing)
         check_class_weight(self.class_weight)
         check_max_weights(self.max_weights)
+        Teacher(self.teacher)
 
     @property
     def n_components(self) -> int | str:
