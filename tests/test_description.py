@@ -285,6 +285,7 @@ def test_chosen_settings_are_told() -> None:
     words = describe(fitted("automatic")[0])
     assert set(words.chosen) == {"kernel", "gamma", "n_components"}
     assert "chosen from the training rows: kernel=" in words.text()
+    assert "divergence from the teacher that it learned from: 0.0" in words.text()
 
 
 def test_what_is_no_model_is_refused() -> None:

@@ -74,6 +74,7 @@ def describe(model: Any) -> Description:
         n_weights=int(classifier.n_active_weights_),
         n_initial_weights=int(classifier.n_initial_weights_),
         chosen=json_value(classifier.chosen_),
+        fidelity=getattr(classifier, "fidelity_", None),
         rows_from=0 if rows is None else 1,
     )
 

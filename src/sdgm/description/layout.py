@@ -68,6 +68,9 @@ class Layout:
         chosen = [f"{key}={self.name(_number(each))}" for key, each in description.chosen.items()]
         if chosen:
             lines += self.items("chosen from the training rows: ", chosen)
+        if description.fidelity is not None:
+            lost = f"{_number(description.fidelity)} nats between the training rows"
+            lines += self.wrapped(f"divergence from the teacher that it learned from: {lost}")
         for start, names in (("used: ", description.inputs), ("not used: ", description.unused)):
             if names:
                 lines += self.items(start, [self.name(each) for each in names])

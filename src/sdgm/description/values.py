@@ -141,6 +141,8 @@ class Description:
         Weights that are left, and before learning.
     chosen : dict
         Settings that were chosen from the training rows.
+    fidelity : float or None
+        Mean divergence from the teacher, in nats, where one was learned from.
     rows_from : {0, 1}
         How rows of relevance vectors are counted: from 1 as in the user's table, or from 0 among
         the training rows.
@@ -159,6 +161,7 @@ class Description:
     n_weights: int
     n_initial_weights: int
     chosen: dict[str, Any]
+    fidelity: float | None = None
     rows_from: int = 0
 
     @property
