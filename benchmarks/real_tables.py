@@ -182,7 +182,7 @@ def write(output: Path) -> Path:
     fitted = [record for record in records if not record["fit"]["code"]]
     errors = [
         [
-            f"{record['name']}: {record['target']}",
+            f"{record['name']}: {record['target']} {' '.join(record['options'])}".strip(),
             f"{record['rows']:,}",
             record["form"],
             record["weights"]["final"],
@@ -203,7 +203,15 @@ def write(output: Path) -> Path:
     refused = [
         [each["name"], cell(each["fit"]["error"])] for each in records if each["fit"]["code"]
     ]
-    head = ["table: target", "rows", "form", "weights", "error %", "logistic %", "majority %"]
+    head = [
+        "table: target, options",
+        "rows",
+        "form",
+        "weights",
+        "error %",
+        "logistic %",
+        "majority %",
+    ]
     steps = [step for record in records for step in record.values() if isinstance(step, dict)]
     return markdown.write_filled(
         output,
@@ -214,7 +222,8 @@ def write(output: Path) -> Path:
         n_traced=sum("traceback" in step for step in steps),
         errors=table([*head, "predict, evaluate, inspect, report, exports"], errors),
         columns=table(["table", "columns", "left out", "remarks"], columns),
-        unfinished=", ".join(each["cell"]["name"] for each in failures(output, "real_tables")),
+        unfinished=", ".join(each["cell"]["name"] for each in failures(output, "real_tables"))
+        or "none",
         seconds=SECONDS,
         refused=table(["table", "what was said"], refused)
         if refused
