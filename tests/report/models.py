@@ -52,7 +52,7 @@ def hostile_table(*, dual=False):
     y = labels[(scores + rng.gumbel(size=scores.shape)).argmax(axis=1)]
     kind = KernelSDGMClassifier if dual else SDGMClassifier
     named = pytest.importorskip("pandas").DataFrame(X, columns=list(feature_names(inputs)))
-    classifier = kind(1, record_states=True, random_state=0).fit(named, y)
+    classifier = kind(1, record_states=True, random_state=0, teacher=None).fit(named, y)
     row = {
         "row": 7,
         "values": {"age\nin years": "", HOSTILE_COLUMN: "0.123456789", "kind": HOSTILE_LEVEL},

@@ -265,7 +265,7 @@ def test_the_sample_is_fitted_as_one_whose_weights_all_rows_decide_on_again(
     monkeypatch.setattr(many_rows, "fit_problem", seen)
     model(class_weight="balanced").fit(X, y)
     [(plan, recipe, stage)] = plans
-    assert stage == "fit/sample" and plan.is_sample and plan.class_weight is None
+    assert stage == "fit/sample" and plan.class_weight is None
     assert plan.recipe == recipe == for_sample(plan_of(model()).recipe)
     assert recipe != plan_of(model()).recipe
 

@@ -25,9 +25,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray
-from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.state import Stop
+from sdgm.core.model.state import Record, Stop
+from sdgm.core.selection.elimination import Point
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.budget import (
     divergence_within,
@@ -133,21 +133,24 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
     if fit.is_interrupted:
         return fit
     if not plan.parameters.get("shared_vectors", False):  # of which none could leave alone
-        fit = without_needless(fit, plan.recipe, choice.learned, targets.judged, labelled)
+        fit = without_needless(fit, plan, choice.learned, targets.judged, labelled)
     if plan.max_weights is None or fit.is_interrupted:
         return fit
     return within_budget(fit, plan.max_weights, plan.recipe, choice.learned, labelled)
 
 
 def without_needless(
-    fit: Fit, recipe: Recipe, learned: Sample, judged: Sample, labelled: Sample
+    fit: Fit, plan: Plan, learned: Sample, judged: Sample, labelled: Sample
 ) -> Fit:
     """A fit without the weights that make no difference to its divergence from the teacher.
+
+    Or, where the user has said how much of the teacher may be lost, without all that are not needed
+    for that.
 
     Parameters
     ----------
     fit : Fit
-    recipe : Recipe
+    plan : Plan
     learned : Sample
         What it learned from.
     judged : Sample
@@ -156,14 +159,17 @@ def without_needless(
         As in `model_at`.
     """
     chosen, *others = fit.training.candidates
+    limit = chosen.divergence + NEEDLESS
+    if plan.max_divergence is not None:
+        limit = max(chosen.divergence, plan.max_divergence)
     smallest = None
     if len(learned.s) * float(fit.model.n_weights) ** 2 > NEEDLESS_WORK:
         return fit
     try:
-        for point in points_below(fit.model, learned, recipe, min_weights=1):
+        for point in points_below(fit.model, learned, plan.recipe, min_weights=1):
             model = fit.model.with_weights(point.state)
             divergence = divergence_at(model, judged)
-            if divergence > fit.training.candidates[0].divergence + NEEDLESS:
+            if divergence > limit:
                 break
             smallest = point
             n_numbers = model.n_weights + model.basis.n_stored_numbers
@@ -177,9 +183,32 @@ def without_needless(
     if smallest is None or smallest.state.n_weights == fit.model.n_weights:
         return fit
     training = replace(
-        fit.training, candidates=[chosen, *others], log_evidence=smallest.log_evidence
+        fit.training,
+        candidates=[chosen, *others],
+        log_evidence=smallest.log_evidence,
+        history=[*fit.training.history, record_of(smallest, fit.training.history[-1])],
     )
     return replace(fit, model=model_at(fit.model, smallest, labelled), training=training)
+
+
+def record_of(point: Point, last: Record) -> Record:
+    """The removal of weights as one more pass, after the last; its state counts columns alike."""
+    state = None
+    if last.state is not None:
+        used = np.union1d([0], last.state.column)
+        state = replace(point.state, column=used[point.state.column])
+    return Record(
+        iteration=last.iteration + 1,
+        log_posterior=point.log_posterior,
+        log_likelihood=point.log_likelihood,
+        log_evidence=point.log_evidence,
+        n_weights=point.state.n_weights,
+        n_components=point.state.n_components,
+        alpha_change=0.0,
+        newton_steps=0,
+        seconds=last.seconds,
+        state=state,
+    )
 
 
 class Choice(NamedTuple):

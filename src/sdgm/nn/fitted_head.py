@@ -37,6 +37,11 @@ class Compression(nn.Module):
     Parameters
     ----------
     rate : float
+
+    Examples
+    --------
+    >>> Compression(2.0)(torch.tensor([0.0, 100.0]))
+    tensor([0.0000, 5.9915])
     """
 
     rate: Tensor

@@ -106,7 +106,7 @@ class SemiSupervisedSDGMClassifier(
         Sum of the shares of these.
     n_labelled_ : int
         Rows with a label and a weight above zero.
-    model_, coef_, intercept_, covariance_, n_active_weights_ :
+    model_, coef_, intercept_, covariance_, n_active_weights_, features_used_ :
         Of ``estimator_``, as are ``n_components_``, ``component_class_`` and ``mixture_weights_``.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.

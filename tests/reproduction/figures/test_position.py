@@ -45,7 +45,7 @@ def test_the_corners_have_the_properties_of_their_place() -> None:
         if "GP" not in box.name:
             model = eval(box.text, CLASSIFIERS)
             # left open, the number of components is chosen, up to several
-            most = max(AUTO_COMPONENTS) if model.n_components is None else model.n_components
+            most = max(AUTO_COMPONENTS) if model.n_components == "auto" else model.n_components
             assert (most > 1) == box.mixture
             assert (model.prior == "ard") == box.sparse
             assert hasattr(model, "kernel") == (box.column == 2)
