@@ -163,7 +163,8 @@ def without_needless(
     if plan.max_divergence is not None:
         limit = max(chosen.divergence, plan.max_divergence)
     smallest = None
-    if len(learned.s) * float(fit.model.n_weights) ** 2 > NEEDLESS_WORK:
+    work = len(learned.s) * float(fit.model.n_weights) ** 2
+    if not fit.training.converged or work > NEEDLESS_WORK:
         return fit
     try:
         for point in points_below(fit.model, learned, plan.recipe, min_weights=1):
