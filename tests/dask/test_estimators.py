@@ -52,7 +52,7 @@ def table(n_rows: int = N) -> tuple[FloatArray, IntArray]:
 @cache
 def model_of_memory(form: Any, n_rows: int) -> Any:
     """What fits on Dask are compared with; within `small_scale`."""
-    return form(n_components=2, random_state=0).fit(*table(n_rows))
+    return form(n_components=2, teacher=None, random_state=0).fit(*table(n_rows))
 
 
 FORMS = [
@@ -73,6 +73,17 @@ def workers(request: pytest.FixtureRequest) -> Iterator[int]:
         yield request.param
 
 
+@pytest.mark.usefixtures("small_scale")
+def test_a_sample_chooses_the_settings_as_in_memory() -> None:
+    X, y = table(N)
+    chosen = {"covariance_type": "tied", "random_state": 0}
+    expected = SDGMClassifier(**chosen).fit(X, y)
+    arrays = da.from_array(X, chunks=(400, 1)), da.from_array(y, chunks=500)
+    fitted = sdgm_dask.SDGMClassifier(**chosen).fit(*arrays)
+    assert fitted.chosen_ == expected.chosen_ != {}
+    assert_same(fitted, expected)
+
+
 @pytest.mark.usefixtures("small_scale", "workers")
 @pytest.mark.parametrize(("local", "on_dask"), FORMS, ids=["original", "dual"])
 @settings(
@@ -84,7 +95,7 @@ def test_any_chunking_ends_with_the_model_of_memory(
 ) -> None:
     X, y = table(n_rows)
     expected = model_of_memory(local, n_rows)
-    fitted = on_dask(n_components=2, random_state=0).fit(
+    fitted = on_dask(n_components=2, teacher=None, random_state=0).fit(
         da.from_array(X, chunks=(chunk, 1)), da.from_array(y, chunks=other)
     )
     assert_same(fitted, expected)  # to the last bit
