@@ -33,7 +33,7 @@ ESTIMATORS = [
 # warnings that name what happened to a fit; any other is a stray message from below
 OWN_WARNINGS = (ComponentsReducedWarning, ConvergenceWarning, NumericalTroubleWarning)
 
-# one setting of each that is named, so that labels are learned as they are
+# without a teacher, so that labels are learned as they are
 PLAIN: dict[type, dict[str, Any]] = {
     SDGMClassifier: {"n_components": 3, "teacher": None},
     KernelSDGMClassifier: {"n_components": 3, "teacher": None},

@@ -11,31 +11,30 @@ from typing import Any
 from sdgm.tables.errors import SettingError, listed, quoted
 
 
-class Form(StrEnum):
+class Named(StrEnum):
+    """A setting of a few values, called like its class; any other is refused."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Named:
+        known = ", ".join(map(str, cls))
+        raise SettingError(cls.__name__.lower(), f"must be one of {known}, got {value!r}.")
+
+
+class Form(Named):
     """Which form of the model to learn."""
 
     AUTO = "auto"
     PRIMAL = "primal"
     DUAL = "dual"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Form:
-        known = ", ".join(map(str, cls))
-        raise SettingError("form", f"must be one of {known}, got {value!r}.")
 
-
-class Teacher(StrEnum):
+class Teacher(Named):
     """What a table's model learns from."""
 
     AUTO = "auto"
     LABELS = "labels"
     FOREST = "forest"
     BOOSTING = "boosting"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Teacher:
-        known = ", ".join(map(str, cls))
-        raise SettingError("teacher", f"must be one of {known}, got {value!r}.")
 
 
 class Missing(StrEnum):
