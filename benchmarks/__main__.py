@@ -18,9 +18,8 @@ from benchmarks.runner import ROOT, Benchmark, Plan, load, run
 from sdgm.datasets import MissingDataError
 
 NAMES = (
-    "peers", "prediction", "growth", "scale", "accuracy", "presets", "calibration",
-    "bounds", "novelty", "semi_supervised", "c_model", "chip", "equality", "table_prediction",
-    "real_tables", "head", "uci121", "distillation", "pacs", "size", "features",
+    "peers", "prediction", "growth", "scale", "accuracy", "chip", "equality",
+    "real_tables", "uci121", "distillation", "pacs", "size", "features",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores

@@ -28,9 +28,10 @@ from benchmarks.environment import made_by
 from benchmarks.figures import BLUE, VERMILION, panels, save
 from benchmarks.markdown import number, percent, table
 from benchmarks.records import Cell, Record, results, select, values_of
-from benchmarks.reproduced import GaussianMixtureBayesClassifier, TunedSVMClassifier
 from benchmarks.runner import Benchmark, Plan
 from benchmarks.timing import timed
+from reproduction.generative import GaussianMixtureBayesClassifier
+from reproduction.tuned_svm import TunedSVMClassifier
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.metrics import brier_score, expected_calibration_error
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from benchmarks.reproduced import load_ida, redrawn
+from reproduction.datasets import load_ida, redrawn
 from sdgm.datasets import load_ripley
 
 BANANA_SPLIT = 1  # counted from 0: split 2 of the repository

@@ -15,17 +15,9 @@ from time import perf_counter
 from typing import Any
 
 PACKAGES = (
-    "sdgm",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "torch",
-    "polars",
-    "fastrvm",
-    "sklearn-rvm",
-    "imodels",
-    "interpret-core",
-)
+    "sdgm", "numpy", "scipy", "scikit-learn", "torch", "polars", "fastrvm", "sklearn-rvm",
+    "imodels", "interpret-core",
+)  # fmt: skip
 NOT_INSTALLED = "not installed"
 
 
@@ -61,13 +53,9 @@ def one_line(run: dict[str, Any]) -> str:
 
 def commit() -> str | None:
     """Of the checkout, with a mark when files differ from it."""
+    command = ["git", "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-        )
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
     except FileNotFoundError:
         return None
     return done.stdout.strip() or None

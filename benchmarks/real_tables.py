@@ -26,7 +26,7 @@ from sdgm.datasets import MissingDataError
 
 EXPORTS = {"c": "model.h", "js": "model.js", "py": "model.py", "onnx": "m.onnx", "json": "m.json"}
 SECONDS = 300  # of the processor, for all commands on one table
-INSTALL = "pip install --group bench"
+INSTALL, NONE_REFUSED = "pip install --group bench", "No table was refused.\n"
 
 
 def of_package(package: str, path: str) -> bytes:
@@ -203,15 +203,8 @@ def write(output: Path) -> Path:
     refused = [
         [each["name"], cell(each["fit"]["error"])] for each in records if each["fit"]["code"]
     ]
-    head = [
-        "table: target, options",
-        "rows",
-        "form",
-        "weights",
-        "error %",
-        "logistic %",
-        "majority %",
-    ]
+    head = ["table: target, options", "rows", "form", "weights", "error %", "logistic %"]
+    unfinished = [each["cell"]["name"] for each in failures(output, "real_tables")]
     steps = [step for record in records for step in record.values() if isinstance(step, dict)]
     return markdown.write_filled(
         output,
@@ -220,14 +213,11 @@ def write(output: Path) -> Path:
         n_tables=len(records),
         n_fitted=len(fitted),
         n_traced=sum("traceback" in step for step in steps),
-        errors=table([*head, "predict, evaluate, inspect, report, exports"], errors),
+        errors=table([*head, "majority %", "predict, evaluate, inspect, report, exports"], errors),
         columns=table(["table", "columns", "left out", "remarks"], columns),
-        unfinished=", ".join(each["cell"]["name"] for each in failures(output, "real_tables"))
-        or "none",
+        unfinished=", ".join(unfinished) or "none",
         seconds=SECONDS,
-        refused=table(["table", "what was said"], refused)
-        if refused
-        else "No table was refused.\n",
+        refused=table(["table", "what was said"], refused) if refused else NONE_REFUSED,
     )
 
 

@@ -22,13 +22,9 @@ from benchmarks.records import DONE, FAILED, TIMEOUT, Cell, Record, append, path
 
 ROOT = Path(__file__).resolve().parents[1]
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "POLARS_MAX_THREADS",
-)
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "POLARS_MAX_THREADS",
+)  # fmt: skip
 # lines of a failed process that are kept
 LAST_LINES = 5
 
@@ -85,9 +81,8 @@ def run(benchmark: Benchmark, plan: Plan, parts: Iterable[str], output: Path, co
     wanted = [cell for cell in wanted if cell.get("topic") in parts or not benchmark.parts]
     due = unfinished(wanted, path)
     about = surroundings(command)
-    print(
-        f"{benchmark.name}: {len(wanted) - len(due)} of {len(wanted)} cells are there", flush=True
-    )
+    n_done = len(wanted) - len(due)
+    print(f"{benchmark.name}: {n_done} of {len(wanted)} cells are there", flush=True)
 
     def measured(cell: Cell) -> Record:
         return {"cell": cell, **outcome(benchmark, cell, plan.timeout), "run": about}

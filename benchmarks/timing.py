@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing import get_context
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -21,12 +20,6 @@ def timed(call: Callable[[], T]) -> tuple[T, float, list[str]]:
         result = call()
         seconds = perf_counter() - start
     return result, seconds, sorted({warning.category.__name__ for warning in caught})
-
-
-def elsewhere(function: Callable[..., T], *arguments: Any) -> T:
-    """What a function returns in another process, whose memory does not count here."""
-    with get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
 
 
 def rotated(items: Sequence[Any], by: int) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +12,8 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import environment
 from benchmarks.environment import busy_seconds
-from benchmarks.scale import page as page_module
-from benchmarks.scale import pixels, sample
-from benchmarks.scale.page import page
-from benchmarks.scale.passes import counted
-from benchmarks.scale.picture import exponent
-from benchmarks.scale.problems import DRAWN_ROWS, Gaussians
-from sdgm.core.data.blocked_rows import BlockedRows
-from sdgm.core.data.rows import Rows
-from sdgm.core.objective.derivatives import class_totals
+from benchmarks.scale import DRAWN_ROWS, GENERATED, SAMPLED, Gaussians, by_batch
+from benchmarks.scale.page import exponent, page, sample_verdict
 
 SMALL = Gaussians(3, 2, 5, spread=0.7, n_informative=4)
 
@@ -41,25 +33,6 @@ def test_the_posterior_is_calibrated_and_beats_chance() -> None:
     error = (P.argmax(axis=1) != y).mean()
     expected = (1.0 - P.max(axis=1)).mean()  # of Bayes' rule, if P is the posterior
     assert abs(error - expected) < 0.01 < expected < 0.5
-
-
-def test_files_hold_the_rows(tmp_path: Path) -> None:
-    SMALL.write(tmp_path, 3_000, seed=0)
-    X, y = SMALL.rows(3_000, seed=0)
-    np.testing.assert_array_equal(np.load(tmp_path / "X.npy", mmap_mode="r"), X)
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y)
-
-
-def test_passes_are_counted_by_kind_and_only_within() -> None:
-    rows = BlockedRows.of(Rows(np.ones((10, 1)), np.zeros(10, dtype=int), np.ones(10)))
-    few = BlockedRows.of(Rows(np.ones((3, 1)), np.zeros(3, dtype=int), np.ones(3)))
-    told: list[int] = []
-    with counted(BlockedRows, told.append) as passes:
-        class_totals(rows, 1)
-        rows.total(lambda block: len(block), 1)
-        few.total(lambda block: len(block), 1)  # not over all rows
-    class_totals(rows, 1)
-    assert passes.record()["passes"] == {"counts": 2} and told == [1, 2, 3]
 
 
 def test_the_exponent_is_that_of_the_last_decade() -> None:
@@ -85,23 +58,23 @@ def test_work_of_children_is_not_that_of_others(monkeypatch: pytest.MonkeyPatch)
     assert others.until_now() == pytest.approx(0.3)
 
 
-def test_the_verdict_on_pixels_is_about_our_own_model() -> None:
-    run = environment.surroundings("here")
-    common = {"topic": "pixels", "rows": pixels.ROWS, "allocated_bytes": 1, "weights": 1,
-              "error": 0.1, "log_loss": 0.3, "run": run, "others": 0.0}  # fmt: skip
+def test_the_verdict_on_a_kernel_is_about_time_and_memory() -> None:
+    common = {"topic": "dual", "rows": 100_000, "allocated_bytes": 1, "weights": 1, "vectors": 1,
+              "error": 0.1, "log_loss": 0.3, "bayes_error": 0.1, "bayes_log_loss": 0.2,
+              "run": environment.surroundings("here"), "others": 0.0}  # fmt: skip
     records = [
-        {"model": pixels.LOGISTIC, "seconds": 60.0, **common},
-        {"model": pixels.SDGM, "seconds": 6000.0, **common},
+        {"kernel": "RBF", "seconds": 60.0, "peak_bytes": 5e9, **common},
+        {"kernel": "linear", "seconds": 60.0, "peak_bytes": 1e9, **common},
     ]
-    cell = {"topic": "pixels", "model": "other", "rows": 60_000}
+    cell = {"topic": "dual", "kernel": "other", "rows": 60_000}
     failed = [{"cell": cell, "status": "timeout", "timeout": 9.0}]
     text = "\n\n".join(page(records, failed, has_picture=False))
-    assert "- pixels, other, 60,000: timeout after 9 s" in text
+    assert "- dual, other, 60,000: timeout after 9 s" in text
+    target = "the target is under 300 s and 4 GB at 100,000 rows."
     verdicts = [line for line in text.splitlines() if "target" in line]
     assert verdicts == [
-        "**Not met**: SDGM, diagonal: 100.0 minutes; the target is under 30 minutes with 60,000 "
-        "images."
-    ]
+        f"**Not met**: RBF: 60 s, 5.00 GB; {target}", f"**Met**: linear: 60 s, 1.00 GB; {target}"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("worse", "word"), [(0.0, "Met"), (0.05, "Not met")])
@@ -112,6 +85,6 @@ def test_a_sample_that_loses_is_told_by_paired_rows(worse: float, word: str) -> 
     P = np.where(y == 1, [1.0 - P, P], [P, 1.0 - P]).T
     other = P + rng.normal(size=(10_000, 1)) * [[-0.01, 0.01]]
     other = np.clip(other - worse * (2 * np.eye(2)[y] - 1.0), 0.01, 0.99)
-    rows, _ = sample.DATA[sample.GENERATED]
-    sampled, at_once = ({"rows": rows, **sample.by_batch(y, each)} for each in (other, P))
-    assert page_module.sample_verdict(sample.GENERATED, sampled, at_once).startswith(f"**{word}**")
+    rows, _ = SAMPLED[GENERATED]
+    sampled, at_once = ({"rows": rows, **by_batch(y, each)} for each in (other, P))
+    assert sample_verdict(GENERATED, sampled, at_once).startswith(f"**{word}**")

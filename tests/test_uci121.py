@@ -21,8 +21,17 @@ pytest.importorskip("matplotlib")
 from benchmarks import uci121
 from benchmarks.records import append, path_of
 from benchmarks.runner import Plan, unfinished
-from benchmarks.uci121_data import PUBLISHED, fold_of, published, training_rows
-from benchmarks.uci121_page import SMALL_ROWS, agreement, mean_ranks, standing, write
+from benchmarks.uci121 import (
+    PUBLISHED,
+    SMALL_ROWS,
+    agreement,
+    fold_of,
+    mean_ranks,
+    published,
+    standing,
+    training_rows,
+    write,
+)
 from sdgm.datasets import MissingDataError, data_folder
 
 needs_data = pytest.mark.skipif(

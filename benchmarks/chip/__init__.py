@@ -26,8 +26,8 @@ from benchmarks.chip.peers import PEERS, include_folder
 from benchmarks.data import BUNDLED, IDA, Split, ripley, split_of
 from benchmarks.records import Cell, Record
 from benchmarks.runner import Benchmark, Plan
+from benchmarks.uci121 import fold_of
 from sdgm import KernelSDGMClassifier, SDGMClassifier
-from sdgm.datasets.files import MissingDataError, data_folder
 
 ON_ALL_BOARDS = ("ripley", "seeds")
 # development sets with more than 20 inputs
@@ -41,24 +41,12 @@ def rows_of(data: str) -> Split:
     """Training rows and up to so many test rows."""
     if data == "ripley":
         X, y, X_test, y_test = ripley()
-    elif data == "seeds":
-        X, y, X_test, y_test = seeds()
+    elif data == "seeds":  # three kinds of wheat, seven measures of each
+        X, y, X_test, y_test = fold_of("seeds", 0)
     else:
         X, y, X_test, y_test = split_of(data, 0)
     chosen = np.random.default_rng(0).permutation(len(X_test))[:MAX_ROWS]
     return X, y, X_test[chosen], y_test[chosen]
-
-
-def seeds() -> Split:
-    """Seeds of three kinds of wheat, seven measures of each: the first fold."""
-    path = data_folder() / "uci121" / "seeds.npz"
-    if not path.is_file():
-        where = "seeds.npz, made from the Seeds data set of https://archive.ics.uci.edu"
-        raise MissingDataError("uci121/seeds.npz", where, data_folder())
-    with np.load(path) as stored:
-        X, y = stored["X"], stored["y"]
-        train, test = stored["fold1_train"], stored["fold1_test"]
-    return X[train], y[train], X[test], y[test]
 
 
 def cells(plan: Plan) -> list[Cell]:

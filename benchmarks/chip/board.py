@@ -79,12 +79,7 @@ def missing_tools() -> list[str]:
 
 
 def build(
-    board: Board,
-    folder: Path,
-    sources: Sequence[str | Path],
-    n_in: int,
-    n_out: int,
-    *flags: str,
+    board: Board, folder: Path, sources: Sequence[str | Path], n_in: int, n_out: int, *flags: str
 ) -> tuple[Path, int, int]:
     """An image, its bytes of flash and its static bytes of RAM; without sources, an empty one."""
     image = folder / "image.elf"

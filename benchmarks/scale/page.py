@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
-from benchmarks import markdown
+from benchmarks import markdown, scale
 from benchmarks.environment import made_by
+from benchmarks.figures import BLUE, GREEN, VERMILION, logarithmic, panels, save, slope_one
 from benchmarks.markdown import number, percent, table
 from benchmarks.records import GIGABYTE, MEGABYTE, Record, failures, results, select, values_of
-from benchmarks.scale import classes, cluster, disk, dual, growth, pixels, sample
-from benchmarks.scale.picture import draw, exponent, series
 
 TEXT = markdown.texts("scale")
+BAYES = "Bayes' rule"
+STYLES = {scale.SDGM: (BLUE, "o"), scale.LOGISTIC: (VERMILION, "s"), scale.BOOSTING: (GREEN, "^")}
+TITLES = {"2 classes": "2 classes, 2 components each", "10 classes": "10 classes, 1 component each"}
 
 
 def write(output: Path) -> Path:
@@ -30,11 +34,7 @@ def page(records: list[Record], failed: list[Record], *, has_picture: bool) -> l
     sections = {
         "growth": lambda own: growth_section(own, has_picture=has_picture),
         "sample": sample_section,
-        "disk": disk_section,
-        "dask": dask_section,
         "dual": dual_section,
-        "classes": classes_section,
-        "pixels": pixels_section,
     }
     parts = [TEXT["introduction"]]
     for topic, section in sections.items():
@@ -79,11 +79,11 @@ def quality(record: Record, prefix: str = "") -> tuple[str, str]:
 
 def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
     """Time, memory and losses against rows; exponents; the target."""
-    parts = [TEXT["growth"].format(test_rows=growth.TEST_ROWS)]
+    parts = [TEXT["growth"].format(test_rows=scale.TEST_ROWS)]
     if has_picture:
         parts += ["![Fit time and memory against rows](scale.png)"]
     head = ["rows", "model", "seconds", "of logistic", "memory, MB", "log loss", "error %"]
-    for problem, n_components in growth.COMPONENTS.items():
+    for problem, n_components in scale.COMPONENTS.items():
         some = select(own, problem=problem)
         if some:
             rows = [
@@ -91,7 +91,7 @@ def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
                 for n in sorted(values_of(some, "rows"))
                 for row in growth_rows(select(some, rows=n))
             ]
-            rows.append(["", growth.BAYES, "", "", "", *quality(some[0], "bayes_"), ""])
+            rows.append(["", BAYES, "", "", "", *quality(some[0], "bayes_"), ""])
             parts += [
                 f"### {problem}, {n_components} component(s) each",
                 table([*head, "weights"], rows),
@@ -102,9 +102,9 @@ def growth_section(own: list[Record], *, has_picture: bool) -> list[str]:
 
 def growth_rows(some: list[Record]) -> list[list[str]]:
     """The models at one number of rows."""
-    base = seconds_of(select(some, model=growth.LOGISTIC))
+    base = seconds_of(select(some, model=scale.LOGISTIC))
     rows = []
-    for model in growth.MODELS:
+    for model in scale.MODELS:
         own = select(some, model=model)
         if own:
             first, seconds = own[0], seconds_of(own)
@@ -120,7 +120,7 @@ def growth_rows(some: list[Record]) -> list[list[str]]:
 def exponents(own: list[Record], problem: str) -> str:
     """Of time, and of memory."""
     words = []
-    for model in growth.MODELS:
+    for model in scale.MODELS:
         time = exponent(*series(own, problem, model, "seconds"))
         memory = exponent(*series(own, problem, model, "allocated_bytes"))
         if time is not None:
@@ -131,7 +131,7 @@ def exponents(own: list[Record], problem: str) -> str:
 def growth_target(some: list[Record]) -> list[str]:
     """Ten times logistic regression at the largest size."""
     rows = max((record["rows"] for record in some), default=0)
-    pair = [select(some, rows=rows, model=model) for model in (growth.SDGM, growth.LOGISTIC)]
+    pair = [select(some, rows=rows, model=model) for model in (scale.SDGM, scale.LOGISTIC)]
     if not all(pair):
         return []
     wall, cpu = (
@@ -142,7 +142,7 @@ def growth_target(some: list[Record]) -> list[str]:
         f"at {rows:,} rows, two classes: {wall:.1f} times the time of logistic regression "
         f"({cpu:.1f} times in processor time)"
     )
-    return [verdict(wall <= 10.0, what, "at most 10", full_size=rows >= growth.SIZES[-1])]
+    return [verdict(wall <= 10.0, what, "at most 10", full_size=rows >= scale.SIZES[-1])]
 
 
 def sample_section(own: list[Record]) -> list[str]:
@@ -151,7 +151,7 @@ def sample_section(own: list[Record]) -> list[str]:
     rows = [
         [r["problem"], f"{r['rows']:,}", r["way"], f"{r['cpu_seconds']:.0f}", megabytes(r),
          *quality(r), r["weights"]]
-        for problem in sample.DATA
+        for problem in scale.SAMPLED
         for r in select(own, problem=problem)
     ]  # fmt: skip
     return [
@@ -159,9 +159,9 @@ def sample_section(own: list[Record]) -> list[str]:
         table(head, rows),
         *(
             sample_verdict(problem, record, other)
-            for problem in sample.DATA
-            for record in select(own, problem=problem, way=sample.DEFAULT)
-            for other in select(own, problem=problem, way=sample.AT_ONCE, rows=record["rows"])
+            for problem in scale.SAMPLED
+            for record in select(own, problem=problem, way=scale.DEFAULT)
+            for other in select(own, problem=problem, way=scale.AT_ONCE, rows=record["rows"])
         ),
     ]
 
@@ -169,7 +169,7 @@ def sample_section(own: list[Record]) -> list[str]:
 def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
     """Whether the sample loses something that can be measured, by the same test rows."""
     loss, error = (
-        sample.difference(sampled[name], at_once[name])
+        scale.difference(sampled[name], at_once[name])
         for name in ("batch_log_losses", "batch_errors")
     )
     what = (
@@ -179,72 +179,8 @@ def sample_verdict(problem: str, sampled: Record, at_once: Record) -> str:
         "same test rows)"
     )
     good = all(mean <= 2.0 * deviation for mean, deviation in (loss, error))
-    full_size = sampled["rows"] >= sample.DATA[problem][0]
+    full_size = sampled["rows"] >= scale.SAMPLED[problem][0]
     return verdict(good, what, "no loss beyond two standard errors", full_size=full_size)
-
-
-def disk_section(own: list[Record]) -> list[str]:
-    """Memory of a fit to a file."""
-    kinds = ("before", "allocated", "mapped", "peak")
-    head = ["read by", "seconds", "before, MB", "allocated, MB", "mapped, MB", "resident, MB"]
-    rows = [
-        [r["way"], f"{r['seconds']:.1f}", *(megabytes(r, kind) for kind in kinds), r["weights"],
-         percent(r["error"])]
-        for r in own
-    ]  # fmt: skip
-    parts = [
-        TEXT["disk"].format(rows=own[0]["rows"], gigabytes=own[0]["file_bytes"] / GIGABYTE),
-        table([*head, "weights", "error %"], rows),
-    ]
-    for r in own:
-        for name, kind in ("allocated", "allocated"), ("resident", "peak"):
-            size = r[f"{kind}_bytes"] / GIGABYTE
-            what, target = (
-                f"{r['way']}, {name}: {size:.2f} GB",
-                "less than 1 GB with a file of 2 GB",
-            )
-            parts.append(verdict(size < 1.0, what, target, full_size=r["rows"] >= disk.ROWS))
-    return parts
-
-
-def dask_section(own: list[Record]) -> list[str]:
-    """Workers, spills, kills; the same model."""
-    may_keep = cluster.SPILL_BYTES_PER_ROW * own[0]["rows"] / MEGABYTE
-    head = ["", "seconds", "of it passes", "number of passes", "spilled, MB", "workers replaced"]
-    ways = [some for way in (cluster.MEMORY, *cluster.WORKERS) if (some := select(own, way=way))]
-    same = len({record["active"] for record in own}) == 1
-    P = np.array([record["probabilities"] for record in own])
-    parts = [
-        TEXT["dask"].format(
-            rows=own[0]["rows"], may_keep=may_keep, limit=cluster.SPILL_LIMIT / GIGABYTE
-        ),
-        table([*head, "weights", "error %"], [dask_row(some) for some in ways]),
-        f"Largest difference of a probability to any other run: {np.ptp(P, axis=0).max():.1g}; "
-        f"surviving weights: {'the same in all runs' if same else 'NOT the same in all runs'}.",
-    ]
-    one, two = (select(own, way=way) for way in (cluster.ONE, cluster.TWO))
-    if one and two:
-        ratio, passes = seconds_of(one) / seconds_of(two), passes_of(one) / passes_of(two)
-        what = f"two workers are {ratio:.2f} times as fast as one (passes alone: {passes:.2f})"
-        full_size = one[0]["rows"] >= cluster.ROWS
-        parts.append(verdict(ratio >= 1.5, what, "at least 1.5", full_size=full_size))
-    return parts
-
-
-def dask_row(some: list[Record]) -> list[str]:
-    """One way; the fit in memory has no workers."""
-    first = some[0]
-    cells = ["", "", "", ""]
-    if "passes" in first:
-        cells = [f"{passes_of(some):.1f}", str(sum(first["passes"].values()))]
-        cells += [megabytes(first, "spilled"), str(first["workers_replaced"])]
-    size, error = first["weights"], percent(first["error"])
-    return [first["way"], f"{seconds_of(some):.1f}", *cells, size, error]
-
-
-def passes_of(some: list[Record]) -> float:
-    """Median seconds of all passes of a fit."""
-    return median(sum(record["pass_seconds"].values()) for record in some)
 
 
 def dual_section(own: list[Record]) -> list[str]:
@@ -256,8 +192,8 @@ def dual_section(own: list[Record]) -> list[str]:
     ]
     return [
         TEXT["dual"].format(rows=own[0]["rows"]),
-        table(head, [*rows, [growth.BAYES, "", "", "", "", *quality(own[0], "bayes_")]]),
-        *(within(r, r["kernel"], 300, 4, dual.ROWS) for r in own),
+        table(head, [*rows, [BAYES, "", "", "", "", *quality(own[0], "bayes_")]]),
+        *(within(r, r["kernel"], 300, 4, scale.DUAL_ROWS) for r in own),
     ]
 
 
@@ -270,51 +206,60 @@ def within(record: Record, name: str, seconds: float, gigabytes: float, rows: in
     return verdict(good, what, target, full_size=record["rows"] >= rows)
 
 
-def classes_section(own: list[Record]) -> list[str]:
-    """26 generated classes, and digits."""
-    parts = ["## Many classes"]
-    for problem in (classes.LETTERS, classes.DIGITS):
-        some = select(own, problem=problem)
-        if not some:
-            continue
-        about = f"{some[0]['rows']:,} rows to learn from"
-        if problem == classes.LETTERS:
-            about += f", {classes.TEST_ROWS:,} to test on, 16 inputs, two modes per class"
-        parts += [
-            f"### {problem}",
-            f"{about}. Peers are tuned on a fifth of the rows, and their time includes that.",
-            model_table(some),
-        ]
-        if problem == classes.LETTERS:
-            sdgm = select(some, model="SDGM")
-            parts += [within(r, "SDGM", 600, 2, classes.TRAIN_ROWS) for r in sdgm]
-    return parts
+def series(
+    records: Sequence[Record], problem: str, model: str, value: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and the median of a value over the rounds at each."""
+    own = select(records, topic="growth", problem=problem, model=model)
+    rows = sorted(values_of(own, "rows"))
+    values = [median(r[value] for r in select(own, rows=n)) for n in rows]
+    return np.array(rows, dtype=float), np.array(values, dtype=float)
 
 
-def pixels_section(own: list[Record]) -> list[str]:
-    """MNIST's pixels."""
-    parts = [TEXT["pixels"].format(rows=own[0]["rows"]), model_table(own)]
-    for r in select(own, model=pixels.SDGM):
-        what = f"{r['model']}: {r['seconds'] / 60:.1f} minutes"
-        target, full_size = "under 30 minutes with 60,000 images", r["rows"] >= pixels.ROWS
-        parts.append(verdict(r["seconds"] < 1800, what, target, full_size=full_size))
-    return parts
+def exponent(rows: np.ndarray, values: np.ndarray) -> float | None:
+    """Slope on logarithmic axes over the last decade, by least squares; None for one point."""
+    last = rows >= rows.max() / 10.0 if len(rows) else rows > 0
+    if last.sum() < 2:
+        return None
+    return float(np.polyfit(np.log(rows[last]), np.log(values[last]), 1)[0])
 
 
-def model_table(some: list[Record]) -> str:
-    """Models of one problem, and Bayes' rule where it is known."""
-    rows = [
-        [r["model"], f"{r['seconds']:.1f}", megabytes(r), size_of(r), *quality(r)] for r in some
-    ]
-    if "bayes_error" in some[0]:
-        rows.append([growth.BAYES, "", "", "", *quality(some[0], "bayes_")])
-    return table(["model", "seconds", "memory, MB", "weights", "log loss", "error %"], rows)
+def draw(records: Sequence[Record], path: Path) -> bool:
+    """Write the picture, if anything was measured."""
+    problems = [p for p in scale.COMPONENTS if len(series(records, p, scale.SDGM, "seconds")[0])]
+    if not problems:
+        return False
+    figure, axes = panels(2, len(problems), (4.6 * len(problems), 6.6), sharex=True, sharey="row")
+    for (above, below), problem in zip(axes.T, problems, strict=True):
+        curves = [draw_curves(above, below, records, problem, model) for model in scale.MODELS]
+        above.set_title(TITLES[problem], fontsize=11)
+        above.legend(
+            title="exponent over the last decade", fontsize=8.5, title_fontsize=8.5,
+            frameon=False, loc="upper left",
+        )  # fmt: skip
+        ends = [f(rows) for f in (min, max) for rows in [np.concatenate([r for r, _ in curves])]]
+        least = min((seconds / rows).min(initial=np.inf) for rows, seconds in curves)
+        slope_one(above, ends, 0.6 * least * ends[0])
+        below.set_xlabel("rows")
+    axes[0, 0].set_ylabel("fit time, s")
+    axes[1, 0].set_ylabel("peak memory, data included, MB")
+    for ax in axes.flat:
+        logarithmic(ax)
+    low, high = axes[0, 0].get_ylim()
+    axes[0, 0].set_ylim(low, high * (high / low) ** 0.25)  # room for the legend
+    save(figure, path)
+    return True
 
 
-def size_of(record: Record) -> str:
-    """Weights left of how many, or vectors."""
-    if "vectors" in record:
-        return f"{record['vectors']:,} vectors"
-    if "initial_weights" in record:
-        return f"{record['weights']:,} of {record['initial_weights']:,}"
-    return f"{record['weights']:,}"
+def draw_curves(
+    above: Any, below: Any, records: Sequence[Record], problem: str, model: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Time above, memory below; the curve above."""
+    colour, marker = STYLES[model]
+    style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 1.5}
+    rows, seconds = series(records, problem, model, "seconds")
+    slope = exponent(rows, seconds)
+    above.plot(rows, seconds, label=model if slope is None else f"{model}: {slope:.2f}", **style)
+    _, peak = series(records, problem, model, "allocated_bytes")
+    below.plot(rows, peak / MEGABYTE, **style)
+    return rows, seconds

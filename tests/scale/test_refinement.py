@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from benchmarks.scale.passes import counted
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import Rows
@@ -21,6 +20,7 @@ from sdgm.estimators.run import Run
 from sdgm.scale import many_rows, sampling
 from sdgm.scale.refinement import AllRows, ModelColumns
 from tests.reference.recipes import changed
+from tests.scale.passes import counted
 
 N, D = 4000, 3
 

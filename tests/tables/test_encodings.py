@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sdgm.tables import evaluate_table, fit_table, predict_table
@@ -32,6 +33,8 @@ def test_utf8_and_utf16_are_read_whatever_the_blocks(text: str, size: int) -> No
 
 @given(WINDOWS, st.integers(1, 9))
 def test_what_is_not_utf8_is_windows_1252_from_there_on(text: str, size: int) -> None:
+    # the bytes of such a pair are also one character of UTF-8, and nobody can tell
+    assume(not re.search("[äöüßéñ][€Šœ]", text))
     data = b"ascii first, then " + text.encode("cp1252") + "ü".encode("cp1252") + b" end"
     found, encoding = read(data, size)
     assert found == f"ascii first, then {text}ü end" and encoding == "Windows-1252"
