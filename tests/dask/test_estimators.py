@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
@@ -87,9 +87,10 @@ def test_a_sample_chooses_the_settings_as_in_memory() -> None:
 @pytest.mark.usefixtures("small_scale", "workers")
 @pytest.mark.parametrize(("local", "on_dask"), FORMS, ids=["original", "dual"])
 @settings(
-    deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(chunk=st.integers(40, 1600), other=st.integers(40, 1600), n_rows=st.sampled_from([700, N]))
+@example(chunk=333, other=500, n_rows=N)  # many rows in every run
 def test_any_chunking_ends_with_the_model_of_memory(
     local, on_dask, chunk: int, other: int, n_rows: int
 ) -> None:

@@ -12,8 +12,7 @@ from sklearn.datasets import load_iris, make_moons
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.core.model.features import monomials
 from sdgm.core.model.fitted_model import FittedModel, Scaler
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KernelBasis, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.core.model.state import State
 from sdgm.export.c import CSource, to_c
 from sdgm.export.model import ExportModel, exportable

@@ -21,8 +21,18 @@ def test_the_outcome_is_as_stored(name: str) -> None:
         assert differences(found, stored) == []
     elif "published" in name:
         assert_near(found, stored, error=0.3, loss=0.005)
+    elif "error" in stored and "automatic" in name:
+        assert_as_good(found, stored, error=5.0, loss=0.05)
     elif "error" in stored:
         assert_near(found, stored, error=5.0, loss=0.05)
+
+
+def assert_as_good(found: Outcome, stored: Outcome, *, error: float, loss: float) -> None:
+    """Of candidates that are about as good, another BLAS may choose another."""
+    assert found["error"] == pytest.approx(stored["error"], abs=error)
+    assert found["log_loss"] == pytest.approx(stored["log_loss"], abs=loss)
+    assert found["n_active_weights"] <= 2 * stored["n_active_weights"]
+    assert found.get("stop_reason") == stored.get("stop_reason")
 
 
 def assert_near(found: Outcome, stored: Outcome, *, error: float, loss: float) -> None:

@@ -15,7 +15,7 @@ from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.bounds import pac_bayes
 from sdgm.bounds.gibbs import Answers, Loss, Posterior, mean_losses, weight_posterior
 from sdgm.core.model.features import n_monomials
-from sdgm.core.model.kernel_basis import KernelBasis
+from sdgm.core.model.kernels import KernelBasis
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.dual import KernelSDGMClassifier
 from sdgm.estimators.forms import AUTO_COMPONENTS

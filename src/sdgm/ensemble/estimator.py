@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sdgm._typing import FloatArray
@@ -19,7 +19,7 @@ from sdgm.estimators.parameters import (
     checked_sample_weight,
     class_factors,
 )
-from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.estimators.pickling import VersionedEstimator
 from sdgm.scale.memory import require_memory
 from sdgm.scale.sampling import (
     RowReader,
@@ -34,7 +34,7 @@ from sdgm.scale.threads import in_threads
 REMEDIES = ["fewer rows", "fewer columns"]
 
 
-class KernelEnsembleClassifier(VersionedPickleMixin, ClassifierMixin, BaseEstimator):
+class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
     """Dense classifier in closed form: kernel ridge regressions and Gaussian classes, averaged.
 
     Every member is fitted to all rows at once and predicts each row exactly as if the row had been

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 
 from sdgm._typing import FloatArray
@@ -18,7 +18,7 @@ from sdgm.estimators.choosing import fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
 from sdgm.estimators.inputs import with_inputs
 from sdgm.estimators.parameters import Predictive, components_per_class, is_given
-from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.estimators.pickling import VersionedEstimator
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import check_same_inputs, prepared
@@ -31,11 +31,10 @@ from sdgm.scale.table import LARGE_ROWS, table_of
 
 
 class BaseSDGM(
-    VersionedPickleMixin,
     CallbackSupportMixin,
     ClassifierMixin,
     PredictionMixin,
-    BaseEstimator,
+    VersionedEstimator,
 ):
     """Common part of `SDGMClassifier` and `KernelSDGMClassifier`."""
 
@@ -125,10 +124,11 @@ class BaseSDGM(
                 rows, labels = validate_data(self, every, y, dtype=np.float64)
                 if is_read:
                     name_inputs(self, X)
-                plan = with_inputs(plan, rows, labels, sample_weight)
+                if plan.max_features is not None or previous is not None:
+                    plan = with_inputs(plan, rows, labels, sample_weight)
                 problem = prepared(rows, labels, sample_weight, plan)
                 learned = partial(fit_problem, problem)
-                targets = targets_for(problem, plan)
+                targets = None if plan.teacher is None else targets_for(problem, plan)
                 if targets is not None:
                     learned = partial(fit_automatically, targets, problem)
             if task is not None:
@@ -202,5 +202,6 @@ def has_many_rows(X: Any, plan: Plan) -> bool:
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X) if hasattr(X, "__len__") else 0,)
-    is_long = len(shape) > 0 and shape[0] > many_rows.rows_at_once(plan)
-    return is_long and many_rows.why_not_by_sums(plan) is None
+    if len(shape) == 0 or shape[0] <= min(many_rows.MAX_ROWS, many_rows.LARGE_ROWS):
+        return False  # whatever the settings
+    return shape[0] > many_rows.rows_at_once(plan) and many_rows.why_not_by_sums(plan) is None

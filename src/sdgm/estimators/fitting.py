@@ -39,7 +39,17 @@ def fit_problem(problem: Problem, plan: Plan, run: Run) -> Fit:
     """Learn with the settings as they are, and keep to the budget of weights."""
     columns = columns_of(problem, plan)
     previous = None if plan.previous is None else previous_state(problem, plan, columns)
-    state = start_state(problem, columns) if previous is None else in_columns(previous, columns)
+    if previous is None:
+        class_weight = class_weights(problem.y, problem.s)
+        state = initial_state(
+            len(columns.design.scale),
+            problem.n_components,
+            class_shares(class_weight, problem.recipe.method.class_prior),
+            alpha=problem.recipe.preparation.alpha,
+            pinned=problem.recipe.preparation.pinned,
+        )
+    else:
+        state = in_columns(previous, columns)
     fit = fit_columns(problem, columns, state, plan, run, is_warm=previous is not None)
     if plan.max_weights is None or fit.is_interrupted:
         return fit
@@ -102,18 +112,6 @@ def columns_of(problem: Problem, plan: Plan) -> Columns:
 
 
 # --- where learning starts ---
-
-
-def start_state(problem: Problem, columns: Columns) -> State:
-    """Zero weights on every column of every component."""
-    preparation = problem.recipe.preparation
-    return initial_state(
-        len(columns.design.scale),
-        problem.n_components,
-        class_shares(class_weights(problem.y, problem.s), problem.recipe.method.class_prior),
-        alpha=preparation.alpha,
-        pinned=preparation.pinned,
-    )
 
 
 def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | None:

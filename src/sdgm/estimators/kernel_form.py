@@ -14,8 +14,14 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import kernel_design, matrix_design, pivoted_cholesky
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import Kernel, KernelName, PolynomialKernel, make_kernel
+from sdgm.core.model.kernels import (
+    Kernel,
+    KernelBasis,
+    KernelName,
+    PolynomialKernel,
+    PrecomputedBasis,
+    make_kernel,
+)
 from sdgm.estimators.forms import FindScale, RequireRank, numbers_of_components
 from sdgm.estimators.parameters import OpenSettings, positive_number
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem

@@ -206,17 +206,17 @@ def is_given(teacher: Any) -> bool:
 
 
 def check_teacher(teacher: Any) -> None:
-    """Refuse what cannot be a teacher."""
+    """Refuse what cannot be a teacher, where there is one."""
     if isinstance(teacher, str) and teacher == "auto":
         return
-    if isinstance(teacher, str) or (teacher is not None and not hasattr(teacher, "fit")):
+    if isinstance(teacher, str) or not hasattr(teacher, "fit"):
         raise ValueError(f"teacher must be 'auto', None or a classifier, got {teacher!r:.60}.")
-    if is_given(teacher) and not is_classifier(teacher):
+    if not is_classifier(teacher):
         raise ValueError(
             f"teacher must be a classifier, and {type(teacher).__name__} is none; a sparse model "
             "learns the probabilities of classes."
         )
-    if is_given(teacher) and not hasattr(teacher, "predict_proba"):
+    if not hasattr(teacher, "predict_proba"):
         raise ValueError(
             f"the teacher {type(teacher).__name__} has no predict_proba; take one that has, or "
             "wrap it in scikit-learn's CalibratedClassifierCV."

@@ -5,17 +5,19 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 import sdgm
 from sdgm.exceptions import InconsistentVersionWarning
 
 VERSION = "_sdgm_version"
 
 
-class VersionedPickleMixin:
-    """Warns when an estimator was pickled by another version, as scikit-learn's own do."""
+class VersionedEstimator(BaseEstimator):
+    """An estimator that warns when another version pickled it, as scikit-learn's own do."""
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state: dict[str, Any] = super().__getstate__()
         return {**state, VERSION: sdgm.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -30,4 +32,4 @@ class VersionedPickleMixin:
                 stacklevel=2,
             )
         kept = {name: value for name, value in state.items() if name != VERSION}
-        super().__setstate__(kept)  # type: ignore[misc]
+        super().__setstate__(kept)

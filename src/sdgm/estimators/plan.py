@@ -162,6 +162,8 @@ def plan_of(
     recipe = recipe_of(estimator)
     form = form_of(estimator, settings)
     form.check()
+    if estimator.max_features is not None:
+        check_max_features(estimator.max_features, form)
     if previous is not None:
         form = form.continuing(previous[0])
     return Plan(
@@ -178,7 +180,7 @@ def plan_of(
         random_state=estimator.random_state,
         n_init=estimator.n_init,
         max_weights=estimator.max_weights,
-        max_features=max_features_of(estimator, form),
+        max_features=estimator.max_features,
         max_divergence=estimator.max_divergence,
         n_jobs=estimator.n_jobs,
         predictive=estimator.predictive,
@@ -188,11 +190,8 @@ def plan_of(
     )
 
 
-def max_features_of(estimator: Any, form: Form) -> int | None:
-    """The budget of inputs, checked as far as that goes without them."""
-    limit = estimator.max_features
-    if limit is None:
-        return None
+def check_max_features(limit: object, form: Form) -> None:
+    """Refuse a budget of inputs that cannot be, as far as that is known without them."""
     positive_integer("max_features", limit)
     if form.is_precomputed or callable(getattr(form, "kernel", None)):
         what = "kernel='precomputed' has none" if form.is_precomputed else "a function hides them"
@@ -200,7 +199,6 @@ def max_features_of(estimator: Any, form: Form) -> int | None:
             f"max_features chooses from the inputs of a kernel, and {what}; name a kernel, or set "
             "max_features=None."
         )
-    return int(limit)
 
 
 def teacher_of(estimator: Any) -> Any:
@@ -209,16 +207,18 @@ def teacher_of(estimator: Any) -> Any:
     So do special cases of the model, which have no parameter for it, unless a setting is to be
     chosen.
     """
-    settings = settings_of(estimator)
     if "teacher" in estimator.get_params(deep=False):
         teacher = estimator.teacher
     else:
-        teacher = "auto" if "auto" in map(str, settings.given.values()) else None
+        settings = settings_of(estimator).given.values()
+        teacher = "auto" if "auto" in map(str, settings) else None
         if teacher is not None and estimator.prior != Prior.ARD:
             raise ValueError(
                 f"settings of {type(estimator).__name__} cannot be 'auto', since that needs "
                 "prior='ard'; give them values, or take SDGMClassifier."
             )
+    if teacher is None:
+        return None
     check_teacher(teacher)
     is_paper = estimator.preset == Preset.PAPER and not is_given(teacher)
     return None if is_paper else teacher

@@ -17,8 +17,9 @@ from sdgm.estimators.parameters import OpenSettings, choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.memory import SMALL_NUMBERS, feature_bytes, require_memory
 
-# what is tried when the covariance type is left open: the first with at most so many features
+# what is tried when the covariance type is left open: the first that is not too large
 FULL_TO_SIMPLE = ("full", "diag", "tied")
+# features that it may have at most: of the 10,000 rows that choose they take 320 MB
 MAX_MONOMIALS = 4_000
 
 

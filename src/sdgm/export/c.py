@@ -10,8 +10,7 @@ from typing import Any
 
 from sdgm._choice import choice
 from sdgm.atomic import checked_path, replacing
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import RBFKernel
+from sdgm.core.model.kernels import KernelBasis, RBFKernel
 from sdgm.description.from_model import table_rows
 from sdgm.export.c_code import header_functions
 from sdgm.export.c_fixed import fixed_point

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KernelBasis, PolynomialKernel, RBFKernel
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import comment

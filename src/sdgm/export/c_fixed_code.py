@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import RBFKernel
+from sdgm.core.model.kernels import KernelBasis, RBFKernel
 from sdgm.export.c_code import (
     Arithmetic,
     accept_function,

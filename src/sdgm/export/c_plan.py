@@ -12,8 +12,7 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FAR_AWAY
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import LinearKernel, PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KernelBasis, LinearKernel, PolynomialKernel, RBFKernel
 from sdgm.export.model import ExportModel
 from sdgm.tables.inputs import Input, Number
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KernelBasis, PolynomialKernel, RBFKernel
 from sdgm.export.c_code import (
     Arithmetic,
     accept_function,

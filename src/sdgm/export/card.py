@@ -10,8 +10,7 @@ from typing import Any
 
 from sdgm.atomic import replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import name_of
+from sdgm.core.model.kernels import KernelBasis, name_of
 from sdgm.description import Description, ModeDescription, describe
 from sdgm.environment import versions
 from sdgm.export.model import ExportModel, classifier_and_inputs, exportable

@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import name_of
+from sdgm.core.model.kernels import KernelBasis, PrecomputedBasis, name_of
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import Predictive
 from sdgm.estimators.prediction import attribute_of

@@ -15,8 +15,7 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FAR_AWAY
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
+from sdgm.core.model.kernels import KernelBasis, PolynomialKernel, RBFKernel
 from sdgm.export.model import ExportModel
 
 # from here on all operators that are used are the same

@@ -103,7 +103,9 @@ def sparsity(model: nn.Module) -> Sparsity:
 
     Examples
     --------
-    >>> counts = sparsity(SDGM(2, 3, n_components=2, bias=False))  # quadratic weights start at zero
+    Quadratic weights start at zero:
+
+    >>> counts = sparsity(SDGM(2, 3, n_components=2, bias=False, sparse=False))
     >>> counts.n_weights, counts.n_nonzero, counts.fraction_zero
     (30, 12, 0.6)
     """

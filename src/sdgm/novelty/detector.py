@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,7 +14,7 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.mixtures.density import held_out_density
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.parameters import check_labels, positive_integer
-from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.estimators.pickling import VersionedEstimator
 from sdgm.estimators.prediction import attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
 from sdgm.novelty.model import NoveltyModel, log_volume
@@ -23,7 +23,7 @@ from sdgm.novelty.model import NoveltyModel, log_volume
 FURTHEST = 1e100
 
 
-class FamiliarityDetector(VersionedPickleMixin, OutlierMixin, BaseEstimator):
+class FamiliarityDetector(OutlierMixin, VersionedEstimator):
     """Density of the training inputs, to detect rows that are unlike them.
 
     The class posterior of a discriminative mixture does not know how common an input is: what all

@@ -9,8 +9,7 @@ import numpy as np
 
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FittedModel, Scaler
-from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
-from sdgm.core.model.kernels import KERNELS, KernelName, name_of
+from sdgm.core.model.kernels import KERNELS, KernelBasis, KernelName, PrecomputedBasis, name_of
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.persistence import documents

@@ -122,7 +122,7 @@ class ComponentsDisplay(PlaneDisplay):
         >>> from sdgm.datasets import make_ripley
         >>> from sdgm.plotting import new_axes
         >>> X, y, _, _ = make_ripley(n_train=1000).split()
-        >>> model = KernelSDGMClassifier(n_components=2, random_state=0).fit(X, y)
+        >>> model = KernelSDGMClassifier(2, kernel="poly", teacher=None, random_state=0).fit(X, y)
         >>> display = ComponentsDisplay.from_estimator(model, X, y, ax=new_axes())
         >>> bool(display.gaussian.all()), round(float(display.shares.sum()), 6)
         (True, 1.0)

@@ -12,8 +12,7 @@ from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.basis import positions
 from sdgm.core.model.features import Monomials, monomials
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.kernel_basis import KernelBasis
-from sdgm.core.model.kernels import CallableKernel
+from sdgm.core.model.kernels import CallableKernel, KernelBasis
 from sdgm.core.model.state import State
 from sdgm.estimators.kernel_form import MAX_CANDIDATES, first_of_equals
 from sdgm.estimators.plan import settings_of

@@ -11,7 +11,7 @@ from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.model.features import SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.gaussians import gaussian_from_weights
-from sdgm.core.model.kernel_basis import KernelBasis, PrecomputedBasis
+from sdgm.core.model.kernels import KernelBasis, PrecomputedBasis
 from sdgm.core.model.state import State
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.quadratics import quadratic_weights, shared_form

@@ -17,12 +17,10 @@ import numpy as np
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import RowSource, crew_of
-from sdgm.estimators.choosing import MAX_ROWS, can_be_taught, fit_automatically, targets_for
+from sdgm.estimators.choosing import MAX_ROWS as MAX_ROWS
+from sdgm.estimators.choosing import can_be_taught, fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
-from sdgm.estimators.parameters import (
-    check_classes,
-    is_given,
-)
+from sdgm.estimators.parameters import check_classes, is_given
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
 from sdgm.estimators.run import Run
@@ -36,7 +34,7 @@ from sdgm.scale.sampling import (
     drawn_sample,
     rows_by_class,
 )
-from sdgm.scale.table import LARGE_ROWS
+from sdgm.scale.table import LARGE_ROWS as LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
 # of so many rows of the second sample one leads to the mode in between: as many as a sample has

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
@@ -28,7 +28,7 @@ from sdgm.estimators.parameters import (
     class_factors,
     whole_number,
 )
-from sdgm.estimators.pickling import VersionedPickleMixin
+from sdgm.estimators.pickling import VersionedEstimator
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
 from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import center_and_inverse_scale
@@ -71,7 +71,7 @@ class PartlyLabelledRows:
 
 
 class SemiSupervisedSDGMClassifier(
-    VersionedPickleMixin, ClassifierMixin, MetaEstimatorMixin, PredictionMixin, BaseEstimator
+    ClassifierMixin, MetaEstimatorMixin, PredictionMixin, VersionedEstimator
 ):
     """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
 

@@ -130,12 +130,8 @@ class Rows:
         """Whether every sample counts once, so that products with s can be left out."""
         return bool((self.s == 1.0).all())
 
-    def weighted(self, a: FloatArray) -> FloatArray:
-        """``a`` times s along its last axis; the same array if every s is one."""
-        return a if self.is_unweighted else a * self.s
-
     def root_weighted(self, a: FloatArray) -> FloatArray:
-        """``a`` times the root of s along its last axis."""
+        """``a`` times the root of s along its last axis; the same array if every s is one."""
         return a if self.is_unweighted else a * np.sqrt(self.s)
 
     def shared_by(self, crew: Crew | None) -> Rows:

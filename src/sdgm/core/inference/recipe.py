@@ -151,7 +151,7 @@ PAPER = Recipe(
 )
 
 # Twelve weights per component, three Newton steps, a start of alpha = 0.1 and 0.05 of evidence were
-# settled on Ripley's data and Banana; `python -m benchmarks presets` measures what they lead to.
+# settled on Ripley's data and Banana; docs/reproduction.md has what they lead to.
 FEW = FewWeights(12)
 FAST = Recipe(
     Preparation(

@@ -82,17 +82,17 @@ def block_posteriors(
     """
     logits = scores(rows.Z, mixture.V, mixture.log_pi)
     now = row_posterior(logits, rows.y, mixture.component_class)
-    r = now.r if r_from is None and rows.r0 is None else _responsibilities(rows, r_from)
-    sr = rows.weighted(r.T)  # (K, N)
+    r = rows.r0
+    if r is None:
+        r = now.r if r_from is None else responsibilities(rows, r_from)
+    sr = r.T * rows.s  # (K, N)
     # J = sum_n s_n sum_k r_nk ln P(k | x_n), and the responsibilities of a row sum to one
     J = np.vdot(sr, logits.T) - rows.s @ now.log_total
     return now.P_cm.T, r.T, Fit(float(rows.s @ now.log_P_own), float(J), sr.sum(axis=1))
 
 
-def _responsibilities(rows: Rows, mixture: Mixture | None) -> FloatArray:
-    if rows.r0 is not None:
-        return rows.r0
-    assert mixture is not None
+def responsibilities(rows: Rows, mixture: Mixture) -> FloatArray:
+    """Responsibilities r of rows by a model: (N, K)."""
     logits = scores(rows.Z, mixture.V, mixture.log_pi)
     return row_posterior(logits, rows.y, mixture.component_class).r
 
@@ -116,7 +116,7 @@ def gradient_of_rows(rows: RowSource, mixture: Mixture, r_from: Mixture | None) 
 
     def of_block(block: Rows) -> Gradient:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
-        return Gradient(fit, block.weighted(r - P_cm) @ block.Z)
+        return Gradient(fit, ((r - P_cm) * block.s) @ block.Z)
 
     return rows.total(of_block, 2 * len(mixture.log_pi))
 
@@ -138,7 +138,7 @@ def derivatives_of_rows(
     def of_block(block: Rows) -> Derivatives:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
         # dJ/dv_k = sum_n s_n (r_nk - P(k | x_n)) z_n  (Eq. 14)
-        grad_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
+        grad_V = ((r - P_cm) * block.s) @ block.Z  # (K, p)
         grad = whitening.of_scores(grad_V)
         Gt = block.root_weighted(whitening.whitened(block.Z.T))  # (m, N)
         return Derivatives(
@@ -193,7 +193,7 @@ def derivatives_by_pairs(
 
     def of_block(block: Rows) -> PairSums:
         P_cm, r, fit = block_posteriors(block, mixture, r_from)
-        of_V = block.weighted(r - P_cm) @ block.Z  # (K, p)
+        of_V = ((r - P_cm) * block.s) @ block.Z  # (K, p)
         matrices = [every.matrices(block.root_weighted(every.take(block.Z)), P_cm)]
         for c, pairs in of_class.items():
             Zt = block.root_weighted(pairs.take(block.Z))
@@ -223,7 +223,7 @@ def row_space_derivatives(
     """
     P_cm, r, fit = block_posteriors(rows, mixture, r_from)
     Gt = whitening.whitened(rows.Z.T)  # (m, N)
-    residual = rows.weighted(r - P_cm)  # (K, N)
+    residual = (r - P_cm) * rows.s  # (K, N)
     grad = np.concatenate([Gt[k] @ e for k, e in zip(whitening.coordinates, residual, strict=True)])
     return fit, grad, rows.root_weighted(Gt), P_cm
 
@@ -300,9 +300,8 @@ def mean_change_of_r(rows: RowSource, before: Mixture, after: Mixture) -> float:
     """Mean absolute change of the responsibilities, over all rows and components."""
 
     def change_and_weight(block: Rows) -> FloatArray:
-        logits = scores(block.Z, after.V, after.log_pi)
-        r = row_posterior(logits, block.y, after.component_class).r
-        change = (block.s @ np.abs(r - _responsibilities(block, before))).sum()
+        r0 = responsibilities(block, before) if block.r0 is None else block.r0
+        change = (block.s @ np.abs(responsibilities(block, after) - r0)).sum()
         return np.array([change, block.s.sum()])
 
     K = len(after.log_pi)

@@ -52,13 +52,13 @@ def slopes_of_rows(rows: RowSource, mixture: Mixture) -> Slopes:
 
     def of_block(block: Rows) -> Slopes:
         P_cm, r, _ = block_posteriors(block, mixture, None)
-        curvature = block.weighted(P_cm * (1.0 - P_cm))  # (K, N)
+        curvature = P_cm * (1.0 - P_cm) * block.s  # (K, N)
         squares = block.Z**2
         S = curvature @ squares
         return Slopes(
-            block.weighted(r - P_cm) @ block.Z,
+            ((r - P_cm) * block.s) @ block.Z,
             S,
-            S.copy() if block.is_unweighted else block.weighted(curvature) @ squares,
+            S.copy() if block.is_unweighted else (curvature * block.s) @ squares,
             np.array([block.s.sum(), np.count_nonzero(block.s)]),
         )
 
@@ -176,11 +176,11 @@ def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatAr
 
     def of_block(block: Rows) -> FloatArray:
         P_cm = block_posteriors(block, mixture, None)[0]
-        alone = block.weighted(P_cm * (1.0 - P_cm))  # (K, N)
+        alone = P_cm * (1.0 - P_cm) * block.s  # (K, N)
         result = np.empty((K, m + 1, block.Z.shape[1]))
         result[:, -1] = alone @ block.Z**2
         Gt = block.Z.T.take(state.column, axis=0)  # (m, N)
-        Ut = block.weighted(P_cm).take(state.component, axis=0)
+        Ut = (P_cm * block.s).take(state.component, axis=0)
         Ut *= Gt
         for k in range(K):
             np.matmul(-Ut, P_cm[k][:, None] * block.Z, out=result[k, :-1])

@@ -80,7 +80,7 @@ def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) ->
 
     def of_block(block: Rows) -> FloatArray:
         P_cm, _, _ = block_posteriors(block, mixture, None)
-        root = np.sqrt(block.weighted(P_cm * (1.0 - P_cm)))  # (K, N)
+        root = np.sqrt(P_cm * (1.0 - P_cm) * block.s)  # (K, N)
         blocks = []
         for k, where in enumerate(whitening.coordinates):
             Gt = block.Z.T if in_Z[k] else whitening.whitened(block.Z.T, where)  # (p or m_k, N)
@@ -137,7 +137,7 @@ def curvature_product(
             if observed:
                 missing = r * change
                 slope -= missing - r * class_sums(missing, block, mixture)
-            return block.weighted(slope) @ block.Z  # (K, p)
+            return (slope * block.s) @ block.Z  # (K, p)
 
         return v + whitening.of_scores(rows.total(of_block, 4 * K))
 
