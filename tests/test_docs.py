@@ -210,6 +210,23 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("page", ["design.md", "img/path-of-a-fit.svg"])
+def test_every_file_and_function_of_the_map_exists(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    spans = re.findall(r"`([^`]+)`" if page.endswith("md") else r">([^<]+)<", text)
+    words = {word for span in spans for word in re.findall(r"[\w/.]+", span)}
+    files = [
+        path.as_posix() for part in ("src", "docs", "tests") for path in (ROOT / part).rglob("*")
+    ]
+    named = {word for word in words if re.search(r"\w\.(py|js|md)$", word)}
+    assert (
+        named and [name for name in named if not any(f.endswith(f"/{name}") for f in files)] == []
+    )
+    source = " ".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    functions = {word for word in words if re.fullmatch(r"[a-z]+_[a-z_]+", word)}
+    assert functions <= set(re.findall(r"\w+", source))
+
+
 def test_every_page_can_be_found_from_the_menu() -> None:
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [name_of(page) for page in PAGES[1:]]
