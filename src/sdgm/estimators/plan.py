@@ -88,15 +88,6 @@ class Plan:
     inputs: IntArray | None = None
 
     @property
-    def standardizes(self) -> bool:
-        """Whether inputs are brought to mean zero and deviation one."""
-        if self.form.is_precomputed:
-            return False
-        if self.standardize is None:
-            return self.recipe.preparation.standardize
-        return bool(self.standardize)
-
-    @property
     def merges_rows(self) -> bool:
         """Whether identical rows are one row."""
         return self.recipe.preparation.merge_rows and not self.form.is_precomputed

@@ -158,7 +158,12 @@ def scaler_of(X: FloatArray, s: FloatArray, plan: Plan) -> Scaler:
     if plan.previous is not None:
         check_same_inputs(plan.previous[0], D)
         return replace(plan.previous[0].scaler, reach=np.inf)
-    return Scaler(*center_and_inverse_scale(X, s)) if plan.standardizes else Scaler.identity(D)
+    wanted = plan.standardize
+    if wanted is None:
+        wanted = plan.recipe.preparation.standardize
+    if plan.form.is_precomputed or not wanted:
+        return Scaler.identity(D)
+    return Scaler(*center_and_inverse_scale(X, s))
 
 
 def check_same_inputs(model: FittedModel, D: int) -> None:

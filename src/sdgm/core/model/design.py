@@ -68,20 +68,15 @@ def kernel_design(
     """
     size = kernel.explicit_size(candidates.shape[1])
     if size is not None and size < len(candidates):
-        psi = kernel.explicit(candidates)
+        psi = kernel.explicit(candidates)  # k(x, z) = psi(x)' psi(z)
         assert psi is not None
-        return explicit_design(psi)
+        Z, coordinates = _factors(_with_ones(psi))
+        return _design(Z, np.concatenate([coordinates[:1], psi @ coordinates[1:]]))
     diagonal = kernel.diagonal(candidates)
     if diagonal is None:
         return matrix_design(kernel.gram(candidates, candidates))
     factor, _ = pivoted_cholesky(kernel, candidates, diagonal, on_growth=on_growth)
     return _design(_with_ones(factor), _with_constant(factor))
-
-
-def explicit_design(psi: FloatArray) -> Design:
-    """Dual form of a kernel with explicit features: ``k(x, z) = psi(x)' psi(z)``."""
-    Z, coordinates = _factors(_with_ones(psi))
-    return _design(Z, np.concatenate([coordinates[:1], psi @ coordinates[1:]]))
 
 
 def matrix_design(gram: FloatArray) -> Design:
