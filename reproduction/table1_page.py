@@ -146,7 +146,7 @@ def write_page(
         f"{seconds / 60:.0f} in the last run.\n",
     ]
     if quick:
-        lines.append("**A quick run: two splits, fewer folds, coarser grids. Not a result.**\n")
+        lines.append("**A quick run: few splits, half of the rows, coarse grids. Not a result.**\n")
     for name, title in protocols.items():
         lines += section(title, tables[name])
     lines += ["## How each row is set up\n"]

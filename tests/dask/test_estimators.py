@@ -89,8 +89,10 @@ def test_a_sample_chooses_the_settings_as_in_memory() -> None:
 @settings(
     deadline=None, max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(chunk=st.integers(40, 1600), other=st.integers(40, 1600), n_rows=st.sampled_from([700, N]))
-@example(chunk=333, other=500, n_rows=N)  # many rows in every run
+@given(
+    chunk=st.integers(40, 1600), other=st.integers(40, 1600), n_rows=st.sampled_from([700, 1100])
+)
+@example(chunk=333, other=500, n_rows=1100)  # many rows in every run
 def test_any_chunking_ends_with_the_model_of_memory(
     local, on_dask, chunk: int, other: int, n_rows: int
 ) -> None:

@@ -44,7 +44,7 @@ MODELS = {
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 SOME = ("primal", "dual", "rvm", "automatic primal", "automatic dual")
 some_models = pytest.mark.parametrize("model", [MODELS[name] for name in SOME], ids=SOME)
-few_examples = settings(max_examples=12, deadline=None, derandomize=True)
+few_examples = settings(max_examples=8, deadline=None, derandomize=True)
 
 
 @st.composite

@@ -134,7 +134,8 @@ def test_unlabelled_rows_and_clusters_say_what_they_do_not_do() -> None:
 
 def test_a_search_over_the_number_of_inputs_with_names() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
-    search = GridSearchCV(SDGMClassifier(random_state=0), {"max_features": [1, 2]}, cv=3)
+    model = SDGMClassifier(1, random_state=0, teacher=None)
+    search = GridSearchCV(model, {"max_features": [1, 2]}, cv=3)
     best = search.fit(X, y).best_estimator_
     names = best.feature_names_in_[best.features_used_]
     assert set(names) <= {"petal length (cm)", "petal width (cm)"}

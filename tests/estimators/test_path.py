@@ -53,6 +53,9 @@ MODELS: dict[str, Any] = {
     "automatic primal": lambda: SDGMClassifier(random_state=0),
     "automatic dual": lambda: KernelSDGMClassifier(random_state=0),
 }
+named_and_automatic = pytest.mark.parametrize(
+    "name", ["primal", "dual", "automatic primal", "automatic dual"]
+)
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
@@ -196,12 +199,11 @@ def test_after_a_warm_start_an_automatic_model_still_learns_from_the_teacher() -
 # --- budgets ---
 
 
-@both_forms
-@pytest.mark.parametrize("settings", [{"n_components": 2}, {}], ids=["named", "automatic"])
-def test_a_budget_of_a_fit_is_that_of_the_path(form: Any, settings: dict[str, Any]) -> None:
-    full = form(random_state=0, **settings).fit(X, y)
+@named_and_automatic
+def test_a_budget_of_a_fit_is_that_of_the_path(name: str) -> None:
+    full = fitted(name)
     n = max(full.n_active_weights_ - 2, 1)
-    fit = form(random_state=0, max_weights=n, **settings).fit(X, y)
+    fit = clone(full).set_params(max_weights=n).fit(X, y)
     assert fit.n_active_weights_ <= n
     assert not hasattr(full, "weights_path_")
     assert fit.weights_path_["n_weights"][-1] == fit.n_active_weights_
@@ -220,11 +222,10 @@ def test_the_divergence_from_labels_is_the_log_loss() -> None:
     assert model.weights_path_["divergence"][-1] == pytest.approx(expected, abs=1e-4)
 
 
-@both_forms
-@pytest.mark.parametrize("settings", [{"n_components": 2}, {}], ids=["named", "automatic"])
-def test_a_budget_above_the_model_changes_nothing(form: Any, settings: dict[str, Any]) -> None:
-    plain = form(random_state=0, **settings).fit(X, y)
-    model = form(random_state=0, max_weights=1000, **settings).fit(X, y)
+@named_and_automatic
+def test_a_budget_above_the_model_changes_nothing(name: str) -> None:
+    plain = fitted(name)
+    model = clone(plain).set_params(max_weights=1000).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     assert model.weights_path_["n_weights"].tolist() == [plain.n_active_weights_]
 
@@ -232,7 +233,12 @@ def test_a_budget_above_the_model_changes_nothing(form: Any, settings: dict[str,
 @both_forms
 @pytest.mark.parametrize(
     "settings",
-    [{"n_components": 2}, {}, {"prior": "ridge"}, {"preset": "paper", "n_components": 1}],
+    [
+        {"n_components": 2, "teacher": None},
+        {},
+        {"prior": "ridge"},
+        {"preset": "paper", "n_components": 1},
+    ],
     ids=["named", "automatic", "ridge", "paper"],
 )
 def test_a_budget_of_one_is_kept(form: Any, settings: dict[str, Any]) -> None:
@@ -249,19 +255,19 @@ def test_another_fit_without_a_budget_forgets_the_path() -> None:
     assert not hasattr(model, "weights_path_")
 
 
-@pytest.mark.parametrize("settings", [{"n_components": 2}, {}], ids=["named", "automatic"])
+@pytest.mark.parametrize("name", ["primal", "automatic primal"])
 def test_an_interrupted_elimination_leaves_the_whole_model(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    full = SDGMClassifier(random_state=0, **settings).fit(X, y)
+    full = fitted(name)
     # the automatic choice itself stays whole: no candidate is above the budget
     n = full.n_active_weights_ - 1
     monkeypatch.setattr("sdgm.estimators.choosing.divergence_within", lambda *_: 0.0)
     monkeypatch.setattr(core_elimination, "settled", interrupted)
-    model = SDGMClassifier(random_state=0, max_weights=n, **settings)
+    model = clone(full).set_params(max_weights=n)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), full.predict_proba(X))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,11 +176,17 @@ def test_few_features_end_as_a_classifier() -> None:
 # --- what can be done with it ---
 
 
+@cache
+def head_of_digits(kind: str) -> nn.Sequential:
+    """A head that nobody may change."""
+    X, y = load_digits(return_X_y=True)
+    student = None if kind == "dense" else SDGMClassifier(1)
+    return fit_head(X[:600], y[:600], rank=12, student=student, compress=True)
+
+
 @pytest.fixture(params=["dense", "student"])
 def head(request: pytest.FixtureRequest) -> nn.Sequential:
-    X, y = load_digits(return_X_y=True)
-    student = None if request.param == "dense" else SDGMClassifier(1)
-    return fit_head(X[:600], y[:600], rank=12, student=student, compress=True)
+    return deepcopy(head_of_digits(request.param))
 
 
 DIGITS = torch.as_tensor(load_digits().data[600:]).float()

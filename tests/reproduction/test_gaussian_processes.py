@@ -31,7 +31,7 @@ from tests.estimators.problems import own_warnings_allowed
 X, y, X_TEST, _ = make_ripley(n_train=80, n_test=60, random_state=0).split()
 
 
-@parametrize_with_checks([MixtureOfGPsClassifier(max_evaluations=5)])
+@parametrize_with_checks([MixtureOfGPsClassifier(max_evaluations=2)])
 def test_passes_the_battery(estimator: BaseEstimator, check: Any) -> None:
     with own_warnings_allowed():
         check(estimator)

@@ -64,7 +64,7 @@ class Reader:
 
 @pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
 def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path: Path) -> None:
-    X, y = table()
+    X, y = table(n_rows=1100)
     make = lambda: form(n_components=2, teacher=None, random_state=0)  # noqa: E731
     with threadpool_limits(1, "blas"):
         expected = make().fit(X, y)
@@ -81,13 +81,13 @@ def test_memory_threads_files_and_readers_end_with_the_same_model(form, tmp_path
 
 @pytest.mark.parametrize("form", [SDGMClassifier, KernelSDGMClassifier])
 def test_neither_the_layout_of_the_table_nor_weights_of_one_change_a_bit(form) -> None:
-    X, y = table()
+    X, y = table(n_rows=1100)
     make = lambda: form(n_components=2, teacher=None, random_state=0)  # noqa: E731
     expected = make().fit(X, y)
     spaced = np.repeat(X, 2, axis=1)[:, ::2]
     for same in (np.asfortranarray(X), spaced, Reader(np.asfortranarray(X))):
         assert_same(make().fit(same, y), expected)
-    assert_same(make().fit(X, y, sample_weight=np.ones(N)), expected)
+    assert_same(make().fit(X, y, sample_weight=np.ones(len(y))), expected)
 
 
 @pytest.mark.parametrize("middle_rows", [600, 10**6], ids=["second sample", "one sample"])

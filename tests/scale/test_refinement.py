@@ -137,7 +137,7 @@ def test_the_dual_form_loses_little(
     seed: int, kernel: str, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = problem(seed)
-    X, y = X[:1500], y[:1500]
+    X, y = X[:1100], y[:1100]
     settings = {"kernel": kernel, "shared_vectors": shared, "random_state": 0}
     at_once = KernelSDGMClassifier(1, **settings, teacher=None).fit(X, y)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)

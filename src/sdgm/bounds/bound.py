@@ -79,7 +79,8 @@ class PACBayesBound:
     >>> from sdgm import SDGMClassifier, pac_bayes_bound
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley(1000, 4, random_state=0).split()
-    >>> bound = pac_bayes_bound(SDGMClassifier(2, random_state=0).fit(X, y), X, y)
+    >>> model = SDGMClassifier(2, random_state=0, teacher=None).fit(X, y)
+    >>> bound = pac_bayes_bound(model, X, y)
     >>> bound.gibbs_error < bound.gibbs_bound < 0.4
     True
     """

@@ -42,7 +42,7 @@ def quadratic_weights(model: FittedModel) -> FloatArray:
     >>> from sdgm.core.model.features import monomials
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley().split()
-    >>> model = KernelSDGMClassifier(n_components=3, random_state=0).fit(X, y)
+    >>> model = KernelSDGMClassifier(3, random_state=0, teacher=None).fit(X, y)
     >>> scores = monomials(2).transform(X) @ quadratic_weights(model.model_).T
     >>> P_cm = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     >>> np.allclose(P_cm, model.predict_component_proba(X))

@@ -54,7 +54,8 @@ class WeightsPath:
     >>> from sdgm import KernelSDGMClassifier
     >>> from sdgm.datasets import make_ripley
     >>> X, y, X_test, y_test = make_ripley().split()
-    >>> path = weights_path(KernelSDGMClassifier(3, random_state=0).fit(X, y), X, y)
+    >>> model = KernelSDGMClassifier(3, random_state=0, teacher=None).fit(X, y)
+    >>> path = weights_path(model, X, y)
     >>> scores = path.evaluate(X_test, y_test)
     >>> scores.error.shape == path.n_weights.shape
     True

@@ -80,7 +80,8 @@ class WeightsPathDisplay:
         >>> from sdgm.datasets import make_ripley
         >>> from sdgm.plotting import new_axes
         >>> X, y, X_test, y_test = make_ripley().split()
-        >>> path = weights_path(KernelSDGMClassifier(3, random_state=0).fit(X, y), X, y)
+        >>> model = KernelSDGMClassifier(3, random_state=0, teacher=None).fit(X, y)
+        >>> path = weights_path(model, X, y)
         >>> display = WeightsPathDisplay.from_path(path, X_test, y_test, chosen=5, ax=new_axes())
         >>> sorted(display.error_lines_)
         ['test', 'training']

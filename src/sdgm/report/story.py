@@ -59,7 +59,8 @@ def film(classifier: Any, X: Any, y: Any) -> Story:
     >>> from sdgm import KernelSDGMClassifier
     >>> from sdgm.datasets import make_ripley
     >>> X, y, _, _ = make_ripley().split()
-    >>> model = KernelSDGMClassifier(2, record_states=True, random_state=0).fit(X, y)
+    >>> model = KernelSDGMClassifier(2, record_states=True, random_state=0, teacher=None)
+    >>> model = model.fit(X, y)
     >>> story = film(model, X, y)
     >>> story["grid"].shape[1:], len(story["iteration"]) <= 40
     ((1, 64, 64), True)
