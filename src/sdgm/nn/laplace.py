@@ -23,8 +23,9 @@ from sdgm.nn.layer import SDGM
 MAX_WEIGHTS = 4_000
 # precisions that validation chooses from
 ALPHA_GRID = tuple(float(alpha) for alpha in np.logspace(-1.0, 5.0, 13))
-# limits of the precision by evidence, and when it counts as found
+# limits of the precision by evidence: beyond, the prior says nothing, or all weights are zero
 SMALLEST_ALPHA, LARGEST_ALPHA = 1e-6, 1e6
+# relative change from which on it counts as found; deviations change by half of it
 ALPHA_TOLERANCE = 1e-3
 # fixed-point steps of the precision, so that slow convergence ends
 MAX_UPDATES = 100

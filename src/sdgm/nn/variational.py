@@ -26,8 +26,9 @@ THRESHOLD = 3.0
 # where log alpha starts, for a weight of the size of one standard deviation: the noise of a sum is
 # a fifth of what the sum spreads
 START_LOG_ALPHA = -3.0
-# keeps the logarithm of a weight that is exactly zero finite, and the root's slope at zero
+# keeps the logarithm of a weight that is exactly zero finite
 SMALLEST_WEIGHT = 1e-8
+# keeps the slope of the root of a variance finite where it is zero: the square of the former
 SMALLEST_VARIANCE = 1e-16
 
 

@@ -19,14 +19,16 @@ from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, block_posteriors
 from sdgm.core.solvers.precision import FactorizationError, robust_precision_cholesky
 
-# part of the admitted weights that may be noise, and part of all noise whose ratio is above one:
-# the ratio of noise is a squared standard normal number
+# false discovery rate of the admitted weights; learning goes on and removes those that are noise
 MOST_NOISE = 0.2
+# part of all noise whose ratio is above one: it is a squared standard normal number
 ABOVE_ONE = 0.3173
-# limits for computing what active weights leave of the curvature of the others: numbers (working
-# memory is several times that), multiplications, and the fewest rows per weight
+# what active weights leave of the curvature of the others is computed up to so many numbers, 32 MB
+# of which there are several copies,
 MOST_NUMBERS = 1 << 22
+# up to so many multiplications, some 25 seconds of a core,
 MOST_WORK = 2.5e11
+# and with so many rows of the sample per weight: with fewer, correlations would be mostly noise
 ROWS_PER_WEIGHT = 32
 # part of the variance of a gradient by which it may be wrong
 LARGEST_ERROR = 0.2
