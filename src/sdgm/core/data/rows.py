@@ -227,7 +227,19 @@ def group_total(group: Iterable[Rows], statistic: Callable[[Rows], S], width: in
 
 def grouped_sum(totals: Iterable[S]) -> S:
     """Sum of the totals of canonical blocks: within groups, then over them as `tree_sum` does."""
-    return tree_sum(reduce(iadd, group) for group in batched(totals, GROUP_BLOCKS))
+    return tree_sum(group_sums(totals))
+
+
+def group_sums(totals: Iterable[S]) -> Iterator[S]:
+    """Sums of the totals of a group's canonical blocks, added as they come; the last may be fewer.
+
+    Examples
+    --------
+    >>> list(group_sums([[1], [2], [3], [4], [5]]))
+    [[1, 2, 3, 4], [5]]
+    """
+    for first in (iterator := iter(totals)):
+        yield reduce(iadd, islice(iterator, GROUP_BLOCKS - 1), first)
 
 
 def tree_sum(totals: Iterable[S]) -> S:
@@ -252,10 +264,3 @@ def tree_sum(totals: Iterable[S]) -> S:
         last = sums.pop()
         sums[-1] = sums[-1] + last
     return sums[0]
-
-
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Items in lists of ``size``, the last perhaps shorter; in itertools from Python 3.12 on."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
