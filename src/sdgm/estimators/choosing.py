@@ -319,7 +319,7 @@ def tried_candidates(
             if is_over() or tried[-1].candidate.divergence > WORTH_MORE * before:
                 return
 
-    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes)
+    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes, tolerance)
     shape: tuple[int, int] = targets.learned.X.shape
     for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
         for parameters in round_:

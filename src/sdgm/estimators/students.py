@@ -18,7 +18,6 @@ from sdgm.core.inference.relevance import TwoPhase
 from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
-from sdgm.core.model.kernels import KernelName
 from sdgm.core.model.state import Record, State
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import (
@@ -51,10 +50,9 @@ STEPS_TO_MODE = 10
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
-# of an rbf kernel the smoothest that leaves at most so many times what the best leaves unexplained:
-# it needs fewer vectors. With 1.1 banana keeps 115 instead of 69 numbers, at a log loss of .261
-# instead of .256; scales of a polynomial say nothing of smoothness, and the best is taken
-ENOUGH = 2.0
+# of the scales that leave at most so many times what the best leaves unexplained, or no more than
+# may be lost, the smoothest needs the fewest vectors
+ENOUGH = 1.5
 
 
 def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
@@ -158,9 +156,12 @@ def some_columns(
 
 
 def scale_finder(
-    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any]
+    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], tolerance: float
 ) -> Callable[[str], float]:
-    """Finds the scale of a kernel with which few columns explain most of the teacher's logits."""
+    """Finds the scale of a kernel with which few columns explain the teacher's logits.
+
+    The smoothest with which they do, if that is up to a divergence of ``tolerance``.
+    """
 
     @cache
     def find(kernel: str) -> float:
@@ -178,7 +179,8 @@ def scale_finder(
             return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
 
         losses = [loss_with(factor) for factor in SCALES]
-        enough = min(losses) * (ENOUGH if kernel == KernelName.RBF else 1.0)
+        # half of what is unexplained is the divergence, to second order
+        enough = max(ENOUGH * min(losses), 2.0 * tolerance * float(problem.s[test].sum()))
         return float(
             plain * next(f for f, loss in zip(SCALES, losses, strict=True) if loss <= enough)
         )
