@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.evidence import SettledOrIdle
 from sdgm.core.inference.initialization import initial_state
 from sdgm.core.inference.learning import Method, class_shares
 from sdgm.core.inference.mode import EMGradient
@@ -18,6 +19,7 @@ from sdgm.core.inference.relevance import TwoPhase
 from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
+from sdgm.core.model.kernels import KernelName
 from sdgm.core.model.state import Record, State
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import (
@@ -50,8 +52,8 @@ STEPS_TO_MODE = 10
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
-# of the scales that leave at most so many times what the best leaves unexplained, or no more than
-# may be lost, the smoothest needs the fewest vectors
+# of the scales that leave at most so many times what the best leaves unexplained, the smoothest
+# needs the fewest vectors; of an rbf kernel also of those that leave no more than may be lost
 ENOUGH = 1.5
 
 
@@ -61,7 +63,9 @@ def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
         return recipe
     few = FEW_PER_COMPONENT if several else max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
     recipe = for_sample(with_few_weights(recipe, few))
-    find_mode = recipe.method.find_mode
+    settled, find_mode = recipe.method.has_converged, recipe.method.find_mode
+    idle = SettledOrIdle(settled.tol, settled.squared_tol, settled.waits)
+    recipe = replace(recipe, method=replace(recipe.method, has_converged=idle))
     if isinstance(find_mode, EMGradient):
         recipe = with_finder(recipe, replace(find_mode, steps_to_mode=STEPS_TO_MODE))
     return recipe
@@ -179,8 +183,10 @@ def scale_finder(
             return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
 
         losses = [loss_with(factor) for factor in SCALES]
-        # half of what is unexplained is the divergence, to second order
-        enough = max(ENOUGH * min(losses), 2.0 * tolerance * float(problem.s[test].sum()))
+        enough = ENOUGH * min(losses)
+        if kernel == KernelName.RBF:
+            # half of what is unexplained is the divergence, to second order
+            enough = max(enough, 2.0 * tolerance * float(problem.s[test].sum()))
         return float(
             plain * next(f for f, loss in zip(SCALES, losses, strict=True) if loss <= enough)
         )
