@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,7 @@ class Odd(ClassifierMixin, BaseEstimator):
 def test_a_teacher_that_cannot_teach(teacher: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         SDGMClassifier(teacher=teacher).fit(X, y)
+    assert re.fullmatch(r"[^\n]*[^.]\.", str(caught.value)) and ". " not in str(caught.value)
     if isinstance(teacher, Odd) and teacher.wrong == "fails":
         assert isinstance(caught.value.__cause__, RuntimeError)
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, make_moons
 from sdgm import (
     DiscriminativeGMMClassifier,
     FamiliarityDetector,
+    KernelEnsembleClassifier,
     KernelSDGMClassifier,
     RVMClassifier,
     SDGMClassifier,
@@ -116,6 +117,13 @@ def fitted(kind: str) -> Any:
             return with_missing_labels()
         case "novelty":
             return FamiliarityDetector(0.1).fit(X, y)
+        case "ensemble":
+            return KernelEnsembleClassifier(class_weight={0: 1.0, 1: 2.0}).fit(X, y)
+        case "skewed ensemble":
+            X, y = three
+            return KernelEnsembleClassifier().fit(np.exp(X[::2]), y[::2])
+        case "constant ensemble":
+            return KernelEnsembleClassifier().fit(np.ones((6, 2)), ["a", "b"] * 3)
         case "table":
             return table()
     raise AssertionError(kind)
@@ -132,6 +140,9 @@ KINDS = (
         "nothing",
         "partly labelled",
         "novelty",
+        "ensemble",
+        "skewed ensemble",
+        "constant ensemble",
         "table",
     ),
 )
@@ -146,6 +157,8 @@ def outputs(classifier: Any) -> tuple[str, ...]:
     """The methods with which a model answers."""
     if isinstance(classifier, FamiliarityDetector):
         return "predict", "score_samples", "decision_function", "familiarity"
+    if isinstance(classifier, KernelEnsembleClassifier):
+        return "predict", "predict_proba"
     return "predict", "predict_proba", "predict_log_proba", "predict_component_proba"
 
 

@@ -21,8 +21,6 @@ from tests.persistence.models import classifier_of
 
 FILES = sorted(FOLDER.glob("*/*.sdgm"))
 THIS = FOLDER / sdgm.__version__
-# estimators that cannot be saved yet: docs/files.md says what a file of one takes
-WITHOUT_FILES = {sdgm.KernelEnsembleClassifier}
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -44,14 +42,7 @@ def of_this_version() -> list[Any]:
 def test_this_version_has_files_of_every_estimator(of_this_version: list[Any]) -> None:
     public = [getattr(sdgm, name) for name in sdgm.__all__]
     estimators = {each for each in public if inspect.isclass(each) and hasattr(each, "get_params")}
-    assert estimators - WITHOUT_FILES <= {type(model) for model in of_this_version}
-
-
-@pytest.mark.parametrize("estimator", sorted(WITHOUT_FILES, key=str))
-def test_an_estimator_without_files_is_refused_by_name(estimator: Any, tmp_path: Path) -> None:
-    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    with pytest.raises(TypeError, match=f"{estimator.__name__} is no model that a file holds"):
-        sdgm.save(estimator().fit(X, y), tmp_path / "model.sdgm")
+    assert estimators <= {type(model) for model in of_this_version}
 
 
 def test_this_version_has_files_of_every_form_and_kernel(of_this_version: list[Any]) -> None:

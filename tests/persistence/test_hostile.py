@@ -321,6 +321,69 @@ def test_a_density_that_is_none_is_refused(name: str, value: float, problem: str
     assert problem in problem_with(packed(document, arrays))
 
 
+@pytest.mark.parametrize(
+    ("where", "value", "problem"),
+    [
+        ("n_features", 0, "no inputs"),
+        ("n_features", 2, "not some of its inputs"),
+        ("feature_names", ["a"], "1 names of features"),
+        ("classes", {"dtype": "int64", "values": [0, 1]}, "does not agree"),
+        ("classes", {"dtype": "int64", "values": [0, 2, 1]}, "different labels in order"),
+        ("parameters/alpha", 1.0, "has no parameter 'alpha'"),
+        ("members/FIRST/weight", -0.1, "at file.ensemble.members"),
+        ("members/FIRST/weight", {"float": "nan"}, "at file.ensemble.members"),
+        ("members/FIRST/slope", {"float": "inf"}, "at file.ensemble.members"),
+        ("members/FIRST/space", "elsewhere", "has no space 'elsewhere'"),
+        ("members/FIRST/scorer/kernel", "sigmoid", "at file.ensemble.members"),
+        ("members/FIRST/scorer/scale", 0.0, "at file.ensemble.members"),
+        ("members/FIRST/scorer/explicit", True, "not one weight for each column"),
+        ("members/FIRST/scorer/form", "Gaussian", "at file.ensemble.members"),
+        ("members", {}, "that no such model has"),
+    ],
+)
+def test_a_wrong_entry_of_an_ensemble_is_refused(where: str, value: Any, problem: str) -> None:
+    document, arrays = taken_apart(to_bytes(fitted("skewed ensemble")))
+    node = document["ensemble"]
+    for step in where.split("/")[:-1]:
+        if step == "FIRST":
+            (node,) = (each for name, each in entries(node) if name == "standardized Matern 3")
+        else:
+            node = node[step]
+    node[where.split("/")[-1]] = value
+    assert problem in problem_with(packed(document, arrays))
+
+
+def entries(node: dict[str, Any]) -> list[Any]:
+    """Keys and values of a mapping, in alphabetical order or not."""
+    return node["dict"] if set(node) == {"dict"} else list(node.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("frequencies", -1.0, "holds -1.0"),
+        ("spaces/ranked/varying", 3, "not some of its inputs"),
+        ("spaces/ranked/varying", -1, "holds -1"),
+        ("spaces/ranked/ranks/n_values", 10**18, "not those of its inputs"),
+        ("spaces/ranked/ranks/n_values", 0, "holds 0"),
+        ("spaces/ranked/ranks/values", 1e9, "not in order"),
+        ("spaces/ranked/centers", np.nan, "holds NaN"),
+        ("members/standardized Matern 3/scorer/coef", np.inf, "holds NaN or infinity"),
+        ("members/standardized linear discriminant/scorer/variances", 0.0, "holds 0.0"),
+    ],
+)
+def test_a_wrong_array_of_an_ensemble_is_refused(name: str, value: float, problem: str) -> None:
+    document, arrays = taken_apart(to_bytes(fitted("skewed ensemble")))
+    arrays[f"ensemble/{name}"].flat[0] = value
+    assert problem in problem_with(packed(document, arrays))
+
+
+def test_an_ensemble_beside_a_classifier_is_refused(primal: Parts) -> None:
+    document, arrays = taken_apart(to_bytes(fitted("ensemble")))
+    document["classifier"] = primal[0]["classifier"]
+    assert "of no kind or of two" in problem_with(packed(document, arrays | primal[1]))
+
+
 def test_a_file_of_two_kinds_is_refused(primal: Parts) -> None:
     document, arrays = taken_apart(to_bytes(fitted("novelty")))
     document["classifier"] = primal[0]["classifier"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 pytest.importorskip("msgspec")
 pytest.importorskip("safetensors")
 
+import sdgm
 from sdgm import (
     KernelSDGMClassifier,
     RVMClassifier,
@@ -37,6 +39,44 @@ def saved_and_loaded(model: Any, folder: Path) -> Any:
     path = folder / "model.sdgm"
     assert save(model, path) == path.stat().st_size
     return load(path)
+
+
+ESTIMATORS = [
+    each
+    for each in (getattr(sdgm, name) for name in sdgm.__all__)
+    if inspect.isclass(each) and hasattr(each, "get_params")
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: each.__name__)
+def test_every_public_estimator_is_saved_with_its_defaults(estimator: Any, tmp_path: Path) -> None:
+    X, y = moons()
+    model = estimator().fit(X, y)
+    again = saved_and_loaded(model, tmp_path)
+    assert type(again) is estimator
+    for method in outputs(model):
+        np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
+
+
+@pytest.mark.parametrize("name", ["SDGMClassifier", "KernelEnsembleClassifier"])
+def test_models_of_a_cluster_are_saved_as_local_ones(name: str, tmp_path: Path) -> None:
+    sdgm_dask = pytest.importorskip("sdgm.dask")
+    da = pytest.importorskip("dask.array")
+    X, y = moons()
+    model = getattr(sdgm_dask, name)().fit(da.from_array(X, chunks=30), da.from_array(y, chunks=30))
+    refused(model, tmp_path, "saved by way of model.to_local()", TypeError)
+    again = saved_and_loaded(model.to_local(), tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), model.to_local().predict_proba(X))
+
+
+def test_a_classifier_made_of_a_layer_is_saved(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    nn = pytest.importorskip("sdgm.nn")
+    layer = nn.SDGM(3, 2, dtype=torch.float64).eval()
+    model = nn.to_classifier(layer, ["no", "yes"])
+    again = saved_and_loaded(model, tmp_path)
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.fixture(params=KINDS)

@@ -129,7 +129,7 @@ def test_a_newer_parameter_names_the_version_to_install(changed: Any) -> None:
     ("change", "said"),
     [
         (lambda d: d["classifier"].update(kind="KernelEnsembleClassifier"), "KernelEnsemble"),
-        (lambda d: d.update(ensemble={"members": []}), "unknown field ensemble"),
+        (lambda d: d.update(forest={"trees": []}), "unknown field forest"),
         (lambda d: d["classifier"]["model"].update(temperature=2.0), "unknown field temperature"),
         (lambda d: d["classifier"]["model"]["basis"].update(kernel="matern"), "'matern'"),
         (lambda d: d["classifier"]["parameters"].update(preset="faster"), "'faster'"),

@@ -72,7 +72,7 @@ PROBLEMS: dict[str, tuple[Any, tuple[FloatArray, IntArray]]] = {
     "chosen": (SDGMClassifier(**few), noise(180, 3, 3)),
     "partly labelled": (
         SEMI(SDGMClassifier(1, covariance_type="diag", **few, teacher=None)),
-        noise(200, 5, 3, unlabelled=80),
+        noise(800, 5, 3, unlabelled=200),
     ),
     "partly labelled, many inputs": (
         SEMI(SDGMClassifier(2, covariance_type="full", **few, teacher=None)),

@@ -200,15 +200,28 @@ def test_scale_and_origin_of_the_inputs_do_not_matter() -> None:
     np.testing.assert_allclose(other.predict_proba(moved), one.predict_proba(X), atol=1e-2)
 
 
-def test_class_weights_are_weights_of_the_labelled_rows() -> None:
+def test_class_weights_make_a_class_more_probable() -> None:
     X, y = clouds(80)
     partly = hidden(y, 10)
+    plain = SemiSupervisedSDGMClassifier(random_state=0).fit(X, partly)
     by_class = SemiSupervisedSDGMClassifier(SDGMClassifier(class_weight={0: 1.0, 1: 3.0}))
     by_class.set_params(random_state=0).fit(X, partly)
-    s = np.where(partly == 1, 3.0, 1.0)
-    by_row = SemiSupervisedSDGMClassifier(random_state=0).fit(X, partly, s)
-    np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+    assert by_class.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean()
     assert by_class.estimator_.class_weight == {0: 1.0, 1: 3.0}
+
+
+def test_balanced_classes_are_the_same_as_their_weights() -> None:
+    X, y = clouds(80)
+    partly = hidden(y, 10)
+    n = np.bincount(partly[partly != -1])
+    weights = dict(enumerate((n.sum() / (2 * n)).tolist()))
+    one, other = (
+        SemiSupervisedSDGMClassifier(SDGMClassifier(class_weight=each), random_state=0)
+        for each in ("balanced", weights)
+    )
+    np.testing.assert_array_equal(
+        one.fit(X, partly).predict_proba(X), other.fit(X, partly).predict_proba(X)
+    )
 
 
 # --- hostile rows ---
@@ -297,6 +310,14 @@ def test_a_setting_that_is_named_is_kept() -> None:
     )
     model.fit(X, hidden(y, 10))
     assert not any("^2" in term or "*" in term for term in model.estimator_.terms_)
+
+
+def test_the_teacher_of_the_wrapped_classifier_is_asked() -> None:
+    X, y = clouds(60)
+    wrapped = SDGMClassifier(teacher=LogisticRegression())
+    model = SemiSupervisedSDGMClassifier(wrapped, random_state=0).fit(X, hidden(y, 20))
+    assert 0.0 < model.shares_["LogisticRegression"] < 1.0
+    assert model.score(X, y) > 0.9
 
 
 def test_under_a_ridge_prior_all_weights_are_kept() -> None:

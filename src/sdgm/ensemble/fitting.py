@@ -72,21 +72,29 @@ class Fitted:
 
 def fit_ensemble(rows: LabelledRows) -> Fitted:
     """The ensemble of distinct rows in memory."""
-    members = fit_members(rows)
+    members = fit_members(rows, input_spaces(rows.X, rows.s))
     return averaged(members, rows) if members else constant_ensemble(rows, rows.s @ rows.Y)
 
 
-def fit_members(rows: LabelledRows) -> list[Member]:
-    """Members that are worth averaging; none where no input varies."""
-    inputs = Standardized.of(rows.X, rows.s)
-    if not len(inputs.varying):
+def input_spaces(X: FloatArray, s: FloatArray) -> list[tuple[str, Inputs]]:
+    """Maps of inputs by name, from rows and their weights; none where no input varies."""
+    standardized = Standardized.of(X, s)
+    if not len(standardized.varying):
         return []
+    Z = standardized(X)
+    scores = NormalScores.of(standardized, Z, s)
+    spaces: list[tuple[str, Inputs]] = [("standardized", standardized)]
+    return [*spaces, ("ranked", scores)] if differ(scores(X), Z, s) else spaces
+
+
+def fit_members(rows: LabelledRows, spaces: Sequence[tuple[str, Inputs]]) -> list[Member]:
+    """Members that are worth averaging, with these maps of inputs."""
     N, C = rows.Y.shape
     n_sample = max(SCREEN_ROWS, SCREEN_ROWS_PER_CLASS * C)
-    if n_sample >= N:
-        return list(candidates(inputs, rows, rows))
+    if n_sample >= N or not spaces:
+        return list(candidates(spaces, rows))
     sample = rows_at(rows, spread_sample(rows.X, rows.Y.argmax(axis=1), n_sample))
-    members = list(candidates(inputs, rows, sample))
+    members = list(candidates(spaces, sample))
     work = float(N) * n_centers(N, C) ** 2
     n_most = int(np.clip(MEMBERS_WORK / work, LEAST_MEMBERS, MOST_MEMBERS))
     return refitted(most_useful(members, sample, n_most), rows)
@@ -111,20 +119,15 @@ def constant_ensemble(rows: LabelledRows, mass: FloatArray) -> Fitted:
     return Fitted(ensemble, ensemble.proba(rows.X), left)
 
 
-def candidates(standardized: Inputs, rows: LabelledRows, few: LabelledRows) -> Iterator[Member]:
-    """All members, fitted to a few of the rows; inputs are scaled by all of them."""
-    Z = standardized(rows.X)
-    spaces: list[tuple[str, Inputs]] = [("standardized", standardized)]
-    scores = NormalScores.of(standardized, Z, rows.s)
-    if differ(scores(rows.X), Z, rows.s):
-        spaces.append(("ranked", scores))
+def candidates(spaces: Sequence[tuple[str, Inputs]], rows: LabelledRows) -> Iterator[Member]:
+    """All members."""
     for name, inputs in spaces:
-        space = Space(name, inputs, inputs(few.X))
+        space = Space(name, inputs, inputs(rows.X))
         view = space.at_centers()
-        members = [spec.fit(view, few) for spec in plain_specs(view, few)]
+        members = [spec.fit(view, rows) for spec in plain_specs(view, rows)]
         yield from members
         if view.Z.shape[1] > 1:
-            yield from weighted_members(space, view, members, few)
+            yield from weighted_members(space, view, members, rows)
 
 
 def differ(A: FloatArray, B: FloatArray, s: FloatArray) -> bool:

@@ -19,6 +19,7 @@ from sdgm.ensemble.fitting import (
     averaged,
     constant_ensemble,
     fit_members,
+    input_spaces,
     most_useful,
 )
 from sdgm.ensemble.members import KernelScorer, KernelSpec, Member
@@ -143,7 +144,7 @@ def fit_many_rows(
     alone, _ = labelled_rows(sample.X, weight, factors * share / chance)
     among, _ = labelled_rows(sample.X, weight, factors)
     among = replace(among, cases=replace(among.cases, weight=alone.cases.weight))
-    members = fit_members(alone)
+    members = fit_members(alone, input_spaces(alone.X, alone.s))
     if not members:
         return constant_ensemble(among, table.total(ClassWeights(len(class_rows)), 1)), among
     members = most_useful(members, alone, STREAMED_MEMBERS)

@@ -27,7 +27,9 @@ LEAST_GAIN = 1e-4
 MAX_HALVINGS = 40
 
 
-def stacked(P: FloatArray, weight: FloatArray, prior_rows: float = PRIOR_ROWS) -> FloatArray:
+def stacked(
+    P: FloatArray, weight: FloatArray, prior_rows: FloatArray | float = PRIOR_ROWS
+) -> FloatArray:
     """The weights of the highest likelihood, of sum one: (J,).
 
     Parameters
@@ -35,8 +37,8 @@ def stacked(P: FloatArray, weight: FloatArray, prior_rows: float = PRIOR_ROWS) -
     P : (U, J) array
         Probability of its own class of each case, by each member without the case; positive.
     weight : (U,) array
-    prior_rows : float
-        How many rows the prior counts for: each member has its share of it for itself.
+    prior_rows : (J,) array or float
+        How many rows the prior counts for: those of each member, or of all, in equal parts.
 
     Examples
     --------
@@ -46,9 +48,10 @@ def stacked(P: FloatArray, weight: FloatArray, prior_rows: float = PRIOR_ROWS) -
     """
     J = P.shape[1]
     P = P / P.max(axis=1, keepdims=True)
-    if prior_rows:
+    prior = prior_rows if isinstance(prior_rows, np.ndarray) else np.full(J, prior_rows / J)
+    if prior.any():
         P = np.concatenate([P, np.eye(J)])
-        weight = np.concatenate([weight, np.full(J, prior_rows / J)])
+        weight = np.concatenate([weight, prior])
     w = weight / weight.sum()
     root_w = np.sqrt(w)
     v = np.full(J, 1.0 / J)

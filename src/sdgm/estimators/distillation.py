@@ -98,26 +98,37 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     # a teacher that has learned already needs all features
     seen = problem.read if not is_frozen(teacher) else lambda X: X
     own = replace(rows, X=seen(rows.X))
-    n_between = min(max(N, min(COPIES * N, MIN_BETWEEN)), MAX_BETWEEN)
-    n_judged = min(max(N, MIN_BETWEEN // COPIES), MAX_JUDGED)
+    n_others = sum(numbers_between(N))
     if is_given(teacher):
         P, log_loss, proba = taught(teacher, own, problem.classes)
     else:
-        what = f"What a teacher of {N} rows says of {n_between + n_judged} others"
-        require_memory(prediction_bytes(N, n_between + n_judged), what, ["fewer rows"])
+        what = f"What a teacher of {N} rows says of {n_others} others"
+        require_memory(prediction_bytes(N, n_others), what, ["fewer rows"])
         P, log_loss, proba = taught_by_ensemble(own, problem.class_factor)
-    X = rows_between(problem, n_between + n_judged)
-    P_between = at_least(proba(seen(X)))
-    total = rows.s.sum()
-    between = np.full(n_between, SHARE_BETWEEN * total / n_between)
+    read = np.arange(rows.X.shape[1]) if problem.inputs is None else problem.inputs
+    X = rows_between(rows.X, problem.X, read, n_others)
+    name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
+    return targets_at(Sample(rows.X, P, rows.s), X, proba(seen(X)), log_loss, name)
+
+
+def numbers_between(N: int) -> tuple[int, int]:
+    """How many rows in between there are beside N rows: to learn from, and to judge by."""
+    n_between = min(max(N, min(COPIES * N, MIN_BETWEEN)), MAX_BETWEEN)
+    return n_between, min(max(N, MIN_BETWEEN // COPIES), MAX_JUDGED)
+
+
+def targets_at(rows: Sample, X: FloatArray, P: FloatArray, log_loss: float, name: str) -> Targets:
+    """Probabilities of rows, and P of rows X in between; `numbers_between` says how many."""
+    n_between, n_judged = numbers_between(len(rows.s))
+    P = at_least(P)
+    between = np.full(n_between, SHARE_BETWEEN * rows.s.sum() / n_between)
     learned = Sample(
         np.concatenate([rows.X, X[:n_between]]),
-        np.concatenate([at_least(P), P_between[:n_between]]),
+        np.concatenate([at_least(rows.y), P[:n_between]]),
         np.concatenate([(1.0 - SHARE_BETWEEN) * rows.s, between]),
     )
-    judged = Sample(X[n_between:], P_between[n_between:], np.ones(n_judged))
-    name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
-    return Targets(learned, judged, N, log_loss, name)
+    judged = Sample(X[n_between:], P[n_between:], np.ones(n_judged))
+    return Targets(learned, judged, len(rows.s), log_loss, name)
 
 
 def taught_by_ensemble(
@@ -240,18 +251,23 @@ def log_loss_of(P: FloatArray, rows: Sample) -> float:
     return -float(rows.s @ np.log(own) / rows.s.sum())
 
 
-def rows_between(problem: Problem, n: int) -> FloatArray:
+def rows_between(X: FloatArray, Z: FloatArray, read: IntArray, n: int) -> FloatArray:
     """Rows each input of which comes from a row or from one of its nearest neighbours: (n, D).
 
-    Features that the fit does not read stay with the row.
+    Parameters
+    ----------
+    X : (N, D) array
+    Z : (N, D') array
+        The same rows standardised, which say what is near.
+    read : integer array
+        The inputs that are exchanged; others stay with the row.
+    n : int
     """
     rng = np.random.RandomState(0)
-    N = len(problem.X)
+    N = len(X)
     base = np.concatenate([rng.permutation(N) for _ in range(-(-n // N))])[:n]
-    other = partners(problem.X, base, rng)
-    X = problem.sample.X
+    other = partners(Z, base, rng)
     is_other = np.zeros((n, X.shape[1]), dtype=bool)
-    read = np.arange(X.shape[1]) if problem.inputs is None else problem.inputs
     is_other[:, read] = rng.uniform(size=(n, len(read))) >= 0.5
     return np.where(is_other, X[other], X[base])
 

@@ -25,6 +25,7 @@ from sdgm.persistence.labels import decoded_labels, encoded_labels, object_array
 
 KINDS = SDGMClassifier, KernelSDGMClassifier, RVMClassifier, DiscriminativeGMMClassifier
 CLASSIFIERS: dict[Any, type[BaseSDGM]] = {kind.__name__: kind for kind in KINDS}
+FROM_DASK = "A model that was fitted with Dask is saved by way of model.to_local()."
 # the numbers of a record of learning, which are one array each, and what they are in a file that
 # has them not
 HISTORY = {
@@ -43,7 +44,7 @@ def kind_of(model: Any) -> Kind:
     if CLASSIFIERS.get(kind) is type(model):
         return kind
     if hasattr(model, "to_local"):
-        raise TypeError("A model that was fitted with Dask is saved by way of model.to_local().")
+        raise TypeError(FROM_DASK)
     raise TypeError(
         f"{type(model).__name__} is no classifier that a model file holds; use one of "
         f"{', '.join(CLASSIFIERS)}."

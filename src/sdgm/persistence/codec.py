@@ -8,10 +8,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sdgm.ensemble.estimator import KernelEnsembleClassifier
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.novelty.detector import FamiliarityDetector
-from sdgm.persistence import classifiers, novelty, semi_supervised, tables
+from sdgm.persistence import classifiers, ensemble, novelty, semi_supervised, tables
 from sdgm.persistence.arrays import check_arrays
 from sdgm.persistence.container import FORMAT, MAX_FILE, MAX_HEADER, PREFIX, packed, unpacked
 from sdgm.persistence.documents import Document, checked
@@ -22,7 +23,7 @@ from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 
 # estimators that are no classifier of `classifiers.CLASSIFIERS`
-AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector
+AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector, KernelEnsembleClassifier
 
 
 def to_bytes(model: Any) -> bytes:
@@ -56,6 +57,8 @@ def to_document(model: Any) -> Document:
     """All of a model but the record of a table."""
     kind = type(model)
     if kind not in (TableModel, *AROUND) and not isinstance(model, BaseSDGM):
+        if hasattr(model, "to_local"):
+            raise TypeError(classifiers.FROM_DASK)
         names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
         raise TypeError(
             f"{kind.__name__} is no model that a file holds; save a model of a table, or one of "
@@ -65,6 +68,9 @@ def to_document(model: Any) -> Document:
     document = Document(format=FORMAT, versions=dict(sorted(versions().items())))
     if kind is FamiliarityDetector:
         document.novelty = novelty.to_document(model)
+        return document
+    if kind is KernelEnsembleClassifier:
+        document.ensemble = ensemble.to_document(model)
         return document
     if kind is TableModel:
         document.table = tables.to_document(model)
@@ -104,16 +110,23 @@ def from_contents(contents: dict[str, Any], arrays: dict[str, Any]) -> Any:
     for name in arrays:
         raise InvalidModelFile(f"is invalid: it has an array {name!r:.60} that no such model has")
     check_kind(document)
-    classifier = document.classifier
-    check_arrays(document, 0 if classifier is None else len(classifier.model.classes.values))
+    check_arrays(document, n_classes(document))
     return from_document(document)
 
 
+def n_classes(document: Document) -> int:
+    """Classes of the model, of which a detector has none."""
+    if document.ensemble is not None:
+        return len(document.ensemble.classes.values)
+    return 0 if document.classifier is None else len(document.classifier.model.classes.values)
+
+
 def check_kind(document: Document) -> None:
-    """Refuse what is no detector, and no classifier with one thing around it at most."""
-    table, classifier, novelty = document.table, document.classifier, document.novelty
-    around = [part for part in (table, document.semi_supervised, novelty) if part is not None]
-    is_of_one_kind = (classifier is None) == (novelty is not None) and len(around) < 2
+    """Refuse what is neither detector nor ensemble nor classifier with one thing around it."""
+    table, alone = document.table, (document.novelty, document.ensemble)
+    n_alone = sum(part is not None for part in alone)
+    n_around = sum(part is not None for part in (table, document.semi_supervised))
+    is_of_one_kind = n_alone + (document.classifier is not None) == 1 and n_alone + n_around < 2
     if not is_of_one_kind or (table is None) != (document.record is None):
         raise InvalidModelFile(
             "is invalid: it is of no kind or of two, or of a table without a record"
@@ -121,10 +134,12 @@ def check_kind(document: Document) -> None:
 
 
 def from_document(document: Document) -> Any:
-    """The model of a document: a detector, or a classifier and what may be around it."""
+    """The model of a document: a detector, an ensemble, or a classifier and what is around it."""
     table, record, partly_labelled = document.table, document.record, document.semi_supervised
     if document.novelty is not None:
         return novelty.from_document(document.novelty)
+    if document.ensemble is not None:
+        return ensemble.from_document(document.ensemble)
     assert document.classifier is not None
     model = classifiers.from_document(document.classifier)
     if table is not None and record is not None:

@@ -208,6 +208,69 @@ class Novelty(Part):
     offset: Finite
 
 
+class NormalScores(Part):
+    """Normal scores at the values of each input, one input behind the other."""
+
+    n_values: Annotated[Array, Spec("D", "int64", least=1)]
+    values: Annotated[Array, Spec("V")]
+    scores: Annotated[Array, Spec("V")]
+
+
+class Space(Part):
+    """Inputs as some members see them, with M centres; D are the inputs that vary."""
+
+    varying: Annotated[Array, Spec("D", "int64", least=0)]
+    scaler: Scaler
+    ranks: NormalScores | None
+    factor: Annotated[Array, Spec("D")] | None
+    centers: Annotated[Array, Spec("MD")]
+
+
+class KernelScorer(Part, tag_field="form", tag="kernel"):
+    """Kernel ridge regression with p columns."""
+
+    kernel: Literal["linear", "quadratic", "Matern"]
+    scale: Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+    explicit: bool
+    coef: Annotated[Array, Spec("pC")]
+    constant: Annotated[Array, Spec("C")]
+
+
+class GaussianScorer(Part, tag_field="form", tag="Gaussian"):
+    """Gaussian classes with R covariances."""
+
+    means: Annotated[Array, Spec("CD")]
+    rotations: Annotated[Array, Spec("RDD")]
+    variances: Annotated[Array, Spec("RD", least=SMALLEST)]
+    offset: Annotated[Array, Spec("C")]
+
+
+class Member(Part):
+    """A member of an ensemble."""
+
+    weight: Annotated[float, Meta(gt=0, le=1)]
+    space: str
+    slope: Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+    bias: Annotated[Array, Spec("C")]
+    loss: float
+    scorer: KernelScorer | GaussianScorer
+
+
+class Ensemble(Part):
+    """A fitted ensemble; spaces and members have arrays whose sizes are their own."""
+
+    parameters: Parameters
+    n_features: Count
+    feature_names: list[str] | None
+    classes: Labels
+    frequencies: Annotated[Array, Spec("C", least=0.0)]
+    spaces: dict[str, Space]
+    members: dict[str, Member]
+    loo_log_loss: float
+    loo_proba: Annotated[Array, Spec("NC")] | None
+    train_proba: Annotated[Array, Spec("NC")] | None
+
+
 class NumberColumn(Part, tag_field="type", tag="number"):
     """A numeric column of a table."""
 
@@ -242,6 +305,7 @@ class Document(Part):
     classifier: Classifier | None = None
     semi_supervised: SemiSupervised | None = None
     novelty: Novelty | None = None
+    ensemble: Ensemble | None = None
     table: Table | None = None
     record: dict[str, Any] | None = None
 

@@ -24,9 +24,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     ----------
     model : fitted estimator or TableModel
         `SDGMClassifier`, `KernelSDGMClassifier`, `RVMClassifier`, `DiscriminativeGMMClassifier` or
-        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, `FamiliarityDetector`, or a
-        model of a table. Callbacks, requests of metadata and the states in ``history_`` are not
-        kept.
+        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, `FamiliarityDetector`,
+        `KernelEnsembleClassifier`, or a model of a table. Callbacks, requests of metadata and the
+        states in ``history_`` are not kept.
     path : str or path
         Ends in ``.sdgm``.
 

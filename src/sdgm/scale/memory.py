@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from sdgm.core.inference.recipe import Recipe
-from sdgm.core.selection.reference import largest_rank
-from sdgm.core.solvers.select import row_space_numbers
 
 try:
     import resource
@@ -129,8 +127,6 @@ GRAM_COPIES = 6
 WEIGHT_COPIES = 40
 # of the covariance of the weights: curvature, factor, inverse, two triangles, scaled
 COVARIANCE_COPIES = 6
-# of the factor of a dense reference model, and of its precisions: one for each variance tried
-REFERENCE_COPIES, REFERENCE_POINTS = 6.5, 7
 
 
 def feature_bytes(N: int, D: int, H: int) -> float:
@@ -216,11 +212,3 @@ def covariance_bytes(n_weights: int) -> float:
 def keeps_covariance(n_weights: int) -> bool:
     """Whether the covariance of so many weights is computed: it takes little, and fits."""
     return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()
-
-
-def reference_bytes(N: int, n_labelled: int, n_classes: int) -> float:
-    """To fit the dense models that settings are chosen by."""
-    p = min(n_labelled, largest_rank(n_classes))
-    K = 1 if n_classes == 2 else n_classes
-    point = 2.0 * (K * p) ** 2 if K * p <= N else row_space_numbers(N, p, K)
-    return NUMBER * (REFERENCE_COPIES * N * p + REFERENCE_POINTS * point)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -16,16 +17,24 @@ from sdgm.core.inference.initialization import distinct_rows
 from sdgm.core.mixtures.clusters import MAX_CLUSTERS
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Stop
-from sdgm.core.selection.reference import MAX_RANK
-from sdgm.core.solvers.precision import FactorizationError
+from sdgm.ensemble.fitting import MATRICES, fit_ensemble, n_centers
+from sdgm.ensemble.model import prediction_bytes
+from sdgm.ensemble.rows import labelled_rows
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.budget import honest_covariance
 from sdgm.estimators.choosing import MAX_ROWS, choose, is_interrupted
-from sdgm.estimators.distillation import Targets
+from sdgm.estimators.distillation import (
+    Targets,
+    at_least,
+    numbers_between,
+    rows_between,
+    targets_at,
+)
 from sdgm.estimators.parameters import (
     check_labels,
     checked_sample_weight,
     class_factors,
+    is_given,
     whole_number,
 )
 from sdgm.estimators.pickling import VersionedEstimator
@@ -36,13 +45,16 @@ from sdgm.estimators.primal import SDGMClassifier
 from sdgm.estimators.problem import LARGEST_INPUT, Sample
 from sdgm.estimators.run import Run, warn_user
 from sdgm.estimators.training import Training
-from sdgm.scale.memory import NUMBER, reference_bytes, require_memory
+from sdgm.scale.memory import NUMBER, require_memory
 from sdgm.scale.sampling import all_in_memory
-from sdgm.scale.threads import blas_threads
+from sdgm.scale.threads import one_blas_thread
 from sdgm.semi_supervised.graph import MAX_DENSE
-from sdgm.semi_supervised.partly_labelled import PartlyLabelledReference, fit_partly_labelled
-
-UNLABELLED = -1  # as in scikit-learn's semi_supervised
+from sdgm.semi_supervised.partly_labelled import (
+    UNLABELLED,
+    DenseModel,
+    fit_partly_labelled,
+    taught_by,
+)
 
 
 @dataclass(frozen=True)
@@ -51,13 +63,19 @@ class PartlyLabelledRows:
 
     X: FloatArray  # as the user gave them: (N, D)
     y: IntArray  # class indices, -1 where there is no label: (N,)
-    s: FloatArray  # weights: (N,)
+    s: FloatArray  # how often each is there: (N,)
     first_user_row: IntArray  # for each row, the first row given that is equal to it: (N,)
     classes: np.ndarray[Any, Any]  # labels of the classes: (C,)
+    factors: FloatArray  # weight of one copy of a labelled row of each class: (C,)
 
     @property
     def labelled(self) -> BoolArray:
         return self.y != UNLABELLED
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights with those of the classes: (N,)."""
+        return self.s * np.where(self.labelled, self.factors[self.y], 1.0)
 
     def take(self, index: IntArray | BoolArray) -> PartlyLabelledRows:
         """These rows only."""
@@ -75,9 +93,10 @@ class SemiSupervisedSDGMClassifier(
 ):
     """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
 
-    Dense models are fitted to the labels: some that know the labelled rows only, some whose kernels
-    or Gaussian mixtures were shaped by all rows. They are averaged, each with a share that says how
-    well it predicts labels left out. The wrapped classifier learns the average at all rows.
+    A dense model is fitted to the labels first: the ensemble of the labelled rows, or the teacher
+    of the wrapped classifier if it has one, with further members that were shaped by all rows.
+    Their shares in its average say how well they predict labels left out. The wrapped classifier
+    learns the average at all rows.
 
     When no row is without a label, this is the wrapped classifier, fitted as usual.
 
@@ -100,8 +119,8 @@ class SemiSupervisedSDGMClassifier(
     transduction_ : array of shape (n_samples,)
         Labels of the training rows: as given, else the most probable by the classifier.
     shares_ : dict from str to float
-        Share of each dense model in their average, the largest first; empty when all rows had
-        labels. Names of models that use unlabelled rows begin with graph, clusters or hybrid.
+        Share of each member in the average, the largest first; empty when all rows had labels.
+        Names of members that use unlabelled rows begin with graph, clusters or hybrid.
     unlabelled_share_ : float
         Sum of the shares of these.
     n_labelled_ : int
@@ -180,21 +199,19 @@ class SemiSupervisedSDGMClassifier(
                 "for a label."
             )
         self.n_labelled_ = int(used.sum())
-        given = s.copy()
-        s[labelled] *= class_factors(estimator.class_weight, y[labelled], s[labelled])
-        rows = self._rows(X, y, s, labelled, classes)
-        reference = None
+        rows = self._rows(X, y, s, used, classes, estimator.class_weight)
+        dense = None
         if not rows.labelled.all() and rows.labelled.sum() <= MAX_ROWS:
             plan.form.require(len(rows.X), rows.X.shape[1], plan.settings)
-            require_reference(rows)
-            reference = reference_of(rows)
-        self.shares_: dict[str, float] = {} if reference is None else reference.shares
-        self.unlabelled_share_ = 0.0 if reference is None else reference.unlabelled_share
-        if reference is None:
-            plain = clone(estimator).fit(X[used], y[used], given[used])
+            require_dense(rows)
+            dense = dense_model(rows, plan.teacher)
+        self.shares_: dict[str, float] = {} if dense is None else dense.shares
+        self.unlabelled_share_ = 0.0 if dense is None else dense.unlabelled_share
+        if dense is None:
+            plain = clone(estimator).fit(X[used], y[used], s[used])
             self._keep(estimator, plain.model_, plain.training_, np.flatnonzero(used))
         else:
-            self._learn(estimator, plan, rows, reference)
+            self._learn(estimator, plan, rows, dense)
         self.transduction_ = y.copy()
         if not labelled.all():
             self.transduction_[~labelled] = self.estimator_.predict(X[~labelled])
@@ -230,16 +247,18 @@ class SemiSupervisedSDGMClassifier(
         s: FloatArray,
         labelled: BoolArray,
         classes: np.ndarray[Any, Any],
+        class_weight: Any,
     ) -> PartlyLabelledRows:
         """Distinct rows that count, of the unlabelled ones no more than wanted."""
         used = np.flatnonzero(s > 0.0)
         code = np.full(len(y), UNLABELLED)
-        own = labelled & (s > 0.0)
-        code[own] = np.searchsorted(classes, y[own])
+        code[labelled] = np.searchsorted(classes, y[labelled])
+        of_class = np.bincount(code[labelled], s[labelled]).astype(np.float64)
+        factors = np.broadcast_to(class_factors(class_weight, classes, of_class), len(classes))
         merged, weight, inverse = distinct_rows(np.column_stack([X, code])[used], s[used])
         first = np.full(len(merged), len(X))
         np.minimum.at(first, inverse, used)
-        rows = PartlyLabelledRows(merged[:, :-1], code[first], weight, first, classes)
+        rows = PartlyLabelledRows(merged[:, :-1], code[first], weight, first, classes, factors)
         unlabelled = np.flatnonzero(~rows.labelled)
         if len(unlabelled) > self.max_unlabelled:
             kept = np.linspace(0, len(unlabelled) - 1, self.max_unlabelled).round().astype(np.intp)
@@ -251,20 +270,19 @@ class SemiSupervisedSDGMClassifier(
         estimator: BaseSDGM,
         plan: Plan,
         rows: PartlyLabelledRows,
-        reference: PartlyLabelledReference,
+        dense: DenseModel,
     ) -> None:
-        """The smallest model of the wrapped kind that says what the reference says."""
+        """The smallest model of the wrapped kind that says what the dense model says."""
         if not isinstance(estimator.init, str):
             raise ValueError(
                 "init of the estimator must be a name where some rows have no label: each row is "
                 "learned with frequencies of all classes; try 'kmeans'."
             )
         labelled = rows.labelled
-        y = np.where(labelled, rows.y, reference.P_c.argmax(axis=1))
         run = Run(verbose=estimator.verbose)
-        targets = Targets.at_rows(Sample(rows.X, reference.P_c, rows.s))
+        targets = targets_of_dense(rows, dense)
         fit, tried, _ = choose(plan, targets, rows.classes, run)
-        known = rows.X[labelled], y[labelled], rows.s[labelled]
+        known = rows.X[labelled], rows.y[labelled], rows.weight[labelled]
         model = replace(fit.model, covariance=honest_covariance(fit.model, *known))
         training = replace(fit.training, chosen=dict(tried[0].parameters), candidates=tried)
         self._keep(estimator, model, training, rows.first_user_row)
@@ -285,30 +303,42 @@ class SemiSupervisedSDGMClassifier(
         self.estimator_ = estimator
 
 
-def require_reference(rows: PartlyLabelledRows) -> None:
+def require_dense(rows: PartlyLabelledRows) -> None:
     """Refuse rows whose dense models do not fit."""
     (N, D), C = rows.X.shape, len(rows.classes)
-    n_bytes = reference_bytes(N, int(rows.labelled.sum()), C)
+    n_bytes = NUMBER * MATRICES * N * n_centers(N, C) + prediction_bytes(N, N)
     n_bytes += clusters_bytes(N, D, max(MAX_CLUSTERS, C))
     what = f"What {N} rows of {D} inputs say of {C} classes"
     require_memory(n_bytes, what, ["fewer inputs", "fewer labelled rows", "a lower max_unlabelled"])
 
 
-def reference_of(rows: PartlyLabelledRows) -> PartlyLabelledReference | None:
+def dense_model(rows: PartlyLabelledRows, teacher: Any) -> DenseModel | None:
     """The dense model to learn from; None if there is none."""
     center, inverse_scale = center_and_inverse_scale(rows.X, rows.s)
-    standardized = (rows.X - center) * inverse_scale
-    if not np.abs(standardized).max() < LARGEST_INPUT:
+    largest = np.abs((rows.X - center) * inverse_scale).max()
+    if not largest < LARGEST_INPUT:
         raise ValueError(
-            "the inputs are too large even when standardised, up to "
-            f"{np.abs(standardized).max():.3g}: their squares would overflow; divide them."
+            f"the inputs are too large even when standardised, up to {largest:.3g}: their squares "
+            "would overflow; divide them."
         )
-    newton_size = float(len(rows.classes) * min(len(rows.y), MAX_RANK))
+    teach = partial(taught_by, teacher, rows.classes) if is_given(teacher) else None
     try:
-        with blas_threads(len(rows.y) * newton_size**2):
-            return fit_partly_labelled(standardized, rows.y, rows.s, rows.labelled)
-    except FactorizationError:
+        with one_blas_thread():
+            return fit_partly_labelled(rows.X, rows.y, rows.s, rows.factors, teach)
+    except np.linalg.LinAlgError:
         return None
+
+
+def targets_of_dense(rows: PartlyLabelledRows, dense: DenseModel) -> Targets:
+    """What the dense model says at the rows, and an ensemble that has learned that in between."""
+    weighted = rows.weight[:, None] * at_least(dense.P)
+    ensemble = fit_ensemble(labelled_rows(rows.X, weighted)[0]).ensemble
+    center, inverse_scale = center_and_inverse_scale(rows.X, rows.s)
+    N, D = rows.X.shape
+    Z = (rows.X - center) * inverse_scale
+    X = rows_between(rows.X, Z, np.arange(D), sum(numbers_between(N)))
+    sample = Sample(rows.X, dense.P, rows.weight)
+    return targets_at(sample, X, ensemble.proba(X), dense.log_loss, "dense model")
 
 
 def clusters_bytes(N: int, D: int, n_clusters: int) -> float:

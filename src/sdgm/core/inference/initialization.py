@@ -14,7 +14,6 @@ import numpy as np
 from sdgm._typing import FloatArray, IntArray, LabelArray
 from sdgm.core.mixtures.gaussian_mixture import em, with_floor
 from sdgm.core.mixtures.kmeans import kmeans
-from sdgm.core.model.features import CovarianceType
 from sdgm.core.model.state import State
 
 
@@ -123,7 +122,7 @@ def initial_responsibilities(
         else:
             soft = np.eye(M)[kmeans(points, weights, M, rng)]
             if start is Start.GMM:
-                regular = with_floor(points, weights, CovarianceType.FULL)
+                regular = with_floor(points, weights)
                 soft = em(points, weights, soft, regular).r
         r[own, starts[c] : starts[c + 1]] = frequency[own, None] * soft[inverse]
     return r

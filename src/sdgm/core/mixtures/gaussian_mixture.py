@@ -1,4 +1,4 @@
-"""Gaussian mixtures by weighted EM: of starts, generative models, densities and clusters alike."""
+"""Gaussian mixtures by weighted EM: of starts, densities and clusters alike."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ COVARIANCE_FLOOR = 1e-3
 SMALLEST_SHARE = 1e-9
 # components of a class that BIC chooses from: ten in all are fitted
 MAX_COMPONENTS = 4
-# rows that a component needs: with fewer its variances are mostly noise
-ROWS_PER_COMPONENT = 10
-# rows per input that it needs if it has all correlations: D rows are the least that a covariance
-# of full rank takes, and with hardly more its smallest eigenvalues are noise
+# rows per input that a component needs: D rows are the least that a covariance of full rank takes,
+# and with hardly more its smallest eigenvalues are noise
 ROWS_PER_INPUT = 3
 
 # from the rows' covariances (M, D, D) and the components' weights (M,) to the model's covariances
@@ -122,13 +120,10 @@ def em(
 
 def shaped(covariance: FloatArray, weight: FloatArray, shape: CovarianceType) -> FloatArray:
     """The nearest covariances of a shape: (M, D, D)."""
-    eye = np.eye(covariance.shape[1])
     if shape is CovarianceType.TIED:
         return np.repeat(pooled(covariance, weight)[None], len(weight), axis=0)
     if shape is CovarianceType.DIAG:
-        return covariance * eye
-    if shape is CovarianceType.SPHERICAL:
-        return eye * covariance.diagonal(axis1=1, axis2=2).mean(axis=1)[:, None, None]
+        return covariance * np.eye(covariance.shape[1])
     return covariance
 
 
@@ -137,51 +132,38 @@ def pooled(covariance: FloatArray, weight: FloatArray) -> FloatArray:
     return np.einsum("m,mij->ij", weight / weight.sum(), covariance)
 
 
-def with_floor(X: FloatArray, s: FloatArray, shape: CovarianceType) -> Covariances:
-    """Covariances of a shape, with a share of the mean variance of the rows on their diagonals."""
+def with_floor(X: FloatArray, s: FloatArray) -> Covariances:
+    """Any covariances, with a share of the mean variance of the rows on their diagonals."""
     offset = X - np.average(X, axis=0, weights=s)
     variance = max(float(np.average(offset**2, axis=0, weights=s).mean()), 1e-300)
     floor = COVARIANCE_FLOOR * variance * np.eye(X.shape[1])
-    return lambda covariance, weight: shaped(covariance, weight, shape) + floor
+    return lambda covariance, weight: covariance + floor
 
 
-def fitted_mixture(
-    X: FloatArray,
-    s: FloatArray,
-    M: int,
-    seed: int,
-    shape: CovarianceType = CovarianceType.FULL,
-) -> Gaussians:
+def fitted_mixture(X: FloatArray, s: FloatArray, M: int, seed: int) -> Gaussians:
     """The mixture that EM finds from k-means."""
-    regular = with_floor(X, s, shape)
+    regular = with_floor(X, s)
     r = np.ones((len(X), 1))
     if M > 1:
         r = em(X, s, np.eye(M)[kmeans(X, s, M, np.random.RandomState(seed))], regular).r
     return maximization(X, s, r[:, s @ r > SMALLEST_SHARE * s.sum()], regular)
 
 
-def chosen_mixture(
-    X: FloatArray, s: FloatArray, seed: int, shape: CovarianceType = CovarianceType.FULL
-) -> Gaussians:
+def chosen_mixture(X: FloatArray, s: FloatArray, seed: int) -> Gaussians:
     """The mixture with the lowest BIC."""
     N, D = X.shape
-    most = max(min(MAX_COMPONENTS, N // rows_needed(D, shape)), 1)
-    candidates = ((M, fitted_mixture(X, s, M, seed, shape)) for M in range(1, most + 1))
+    most = max(min(MAX_COMPONENTS, N // (ROWS_PER_INPUT * D)), 1)
+    candidates = ((M, fitted_mixture(X, s, M, seed)) for M in range(1, most + 1))
 
     def criterion(candidate: tuple[int, Gaussians]) -> float:
         M, mixture = candidate
-        return bic(float(s @ mixture.log_density(X)), D, M, shape, s.sum())
+        return bic(float(s @ mixture.log_density(X)), D, M, CovarianceType.FULL, s.sum())
 
     return min(candidates, key=criterion)[1]
 
 
-def rows_needed(D: int, shape: CovarianceType) -> int:
-    """Rows that a component needs."""
-    return ROWS_PER_INPUT * D if shape is CovarianceType.FULL else ROWS_PER_COMPONENT
-
-
 def bic(log_likelihood: float, D: int, M: int, shape: CovarianceType, weight: float) -> float:
     """The Bayesian information criterion of M Gaussians, small for good ones."""
-    one = {CovarianceType.SPHERICAL: 1, CovarianceType.DIAG: D}.get(shape, D * (D + 1) // 2)
+    one = D if shape is CovarianceType.DIAG else D * (D + 1) // 2
     n_parameters = M - 1 + M * D + (one if shape is CovarianceType.TIED else M * one)
     return -2.0 * log_likelihood + n_parameters * float(np.log(max(weight, 2.0)))
