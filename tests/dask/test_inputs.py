@@ -226,7 +226,7 @@ def test_a_mistake_is_one_sentence(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"preset": "paper"}, "preset='paper' learns from all rows at once"),
+        ({"preset": "paper"}, "preset='paper' fits all rows at once"),
         ({"init": np.ones((N, 3))}, "an array for init"),
     ],
 )

@@ -177,7 +177,7 @@ def test_values_that_are_no_numbers(estimator: Any, value: float, word: str) -> 
 
 @every_estimator
 def test_one_class(estimator: Any) -> None:
-    with pytest.raises(ValueError, match=r"one class only, 'a'; .* at least two"):
+    with pytest.raises(ValueError, match=r"only one class, 'a'; .* at least two"):
         estimator().fit(X, np.full(40, "a"))
 
 

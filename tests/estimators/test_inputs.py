@@ -1039,7 +1039,7 @@ def test_a_refit_that_fails_leaves_no_half_of_a_model(estimator: Any) -> None:
     with pytest.raises(NotFittedError):
         model.predict(X)
     model.fit(X, y).set_params(warm_start=True)
-    with pytest.raises(ValueError, match="cannot go on from 2 features to 3"):
+    with pytest.raises(ValueError, match="cannot continue from 2 features to 3"):
         model.fit(rng.normal(size=(40, 3)), y)
     assert model.predict(X).shape == (40,)
 
@@ -1056,5 +1056,5 @@ def test_a_warm_start_tells_functions_of_one_name_apart() -> None:
     model.set_params(kernel=lambda A, B: (A @ B.T + 1.0) ** 2).fit(X, y)
     assert model.n_initial_weights_ == n_weights  # the same once more: it goes on
     model.set_params(kernel=lambda A, B: (A @ B.T + 1.0) ** 3)
-    with pytest.raises(ValueError, match="warm_start cannot go on from kernel='<lambda> "):
+    with pytest.raises(ValueError, match="warm_start cannot continue from kernel='<lambda> "):
         model.fit(X, y)

@@ -322,9 +322,9 @@ def test_places_that_cannot_be_written_to_are_named(tmp_path):
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="is no model of sdgm"):
+    with pytest.raises(TypeError, match="cannot be described or exported"):
         report_html(object())
-    with pytest.raises(TypeError, match="data is for a model of a table"):
+    with pytest.raises(TypeError, match="data needs a model fitted to a table"):
         report_html(wine_model()[0], data="wine.csv")
 
 

@@ -79,14 +79,14 @@ class BaseSDGM(
     def fidelity_(self) -> float:
         """Mean divergence from the teacher, in nats, at rows that nothing was learned from."""
         if not self.training_.learned_reference:
-            raise AttributeError("fidelity_ is there only after a fit that had a teacher.")
+            raise AttributeError("fidelity_ is only available after a fit with a teacher.")
         return self.training_.candidates[0].divergence
 
     @property
     def weights_path_(self) -> dict[str, Any]:
         """The way to ``max_weights``, if there was a limit."""
         if self.training_.weights_path is None:
-            raise AttributeError("weights_path_ is there only after a fit with max_weights.")
+            raise AttributeError("weights_path_ is only available after a fit with max_weights.")
         return self.training_.weights_path
 
     @with_callbacks

@@ -22,7 +22,7 @@ class KernelSDGMClassifier(BaseSDGM):
     Parameters
     ----------
     n_components : int, mapping from label to int, sequence of int or "auto", default="auto"
-        Components that each class starts with. "auto" chooses from 1, 2 and 3; without a teacher
+        Initial number of components per class. "auto" chooses from 1, 2 and 3; without a teacher
         to choose by it is 3.
     kernel : {"poly", "rbf", "linear", "precomputed", "auto"} or callable, default="auto"
         "auto" chooses between "poly" and "rbf"; without a teacher it is "poly". They are

@@ -23,7 +23,7 @@ class SDGMClassifier(BaseSDGM):
     Parameters
     ----------
     n_components : int, mapping from label to int, sequence of int or "auto", default="auto"
-        Components that each class starts with. "auto" chooses from 1, 2 and 3; without a teacher
+        Initial number of components per class. "auto" chooses from 1, 2 and 3; without a teacher
         to choose by it is 3.
     covariance_type : {"full", "diag", "spherical", "tied", "auto"}, default="auto"
         Which quadratic features there are: all products; squares only; the squared norm only; none,

@@ -135,7 +135,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
                 f"false_alarm_rate must be a number from 0 to below 1, got {rate!r}; try 0.05."
             )
         if positive_integer("n_folds", self.n_folds) < 2:
-            raise ValueError("n_folds must be at least 2, got 1; rows held out need others.")
+            raise ValueError("n_folds must be at least 2, got 1; held-out rows need other rows.")
 
     def _folds(self, code: IntArray, rng: np.random.RandomState) -> IntArray:
         """Fold of each row, the rows of a class spread evenly."""

@@ -43,11 +43,8 @@ def kind_of(model: Any) -> Kind:
     if CLASSIFIERS.get(kind) is type(model):
         return kind
     if hasattr(model, "to_local"):
-        raise TypeError("A model that was fitted with Dask is saved by way of model.to_local().")
-    raise TypeError(
-        f"{type(model).__name__} is no classifier that a model file holds; use one of "
-        f"{', '.join(CLASSIFIERS)}."
-    )
+        raise TypeError("A model fitted with Dask cannot be saved directly; save model.to_local().")
+    raise TypeError(f"{type(model).__name__} cannot be saved; use one of {', '.join(CLASSIFIERS)}.")
 
 
 def to_document(classifier: BaseSDGM) -> Classifier:

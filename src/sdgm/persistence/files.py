@@ -116,9 +116,9 @@ def check_regular(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidModelFile("does not exist; check the path") from None
     except ValueError:  # a null character
-        raise InvalidModelFile("is no path") from None
+        raise InvalidModelFile("is not a path") from None
     if stat.S_ISDIR(status.st_mode):
-        raise InvalidModelFile(f"is a folder; name the {SUFFIX} file in it")
+        raise InvalidModelFile(f"is a folder; give the {SUFFIX} file in it")
     if not stat.S_ISREG(status.st_mode):
         raise InvalidModelFile("is not a regular file")
 

@@ -175,7 +175,7 @@ class SemiSupervisedSDGMClassifier(
         classes = np.unique(y[used])
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes.tolist()[0]!r}, and -1 means unlabelled; "
+                f"y has only one class, {classes.tolist()[0]!r}, and -1 means unlabelled; "
                 "a classifier needs labelled samples of at least two, and SDGMClassifier takes -1 "
                 "for a label."
             )

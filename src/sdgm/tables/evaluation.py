@@ -95,7 +95,7 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
         label = frame.get_column(model.target)[int(unknown[0])]
         raise TableError(
             f"Column {quoted(model.target)} has the label {quoted(label)} in row "
-            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes_)}."
+            f"{unknown[0] + 1:,}, which is none of the classes {listed(model.classes_)}."
         )
     rows = np.flatnonzero(codes != MISSING)
     if not len(rows):

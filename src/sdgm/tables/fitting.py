@@ -67,11 +67,11 @@ def fit_table(
         that is within 0.01 nats of a dense model, and beyond 10,000 rows; else the form with fewer
         numbers, unless the other is closer to the dense model by more than 0.01 nats.
     components : int or "auto", default="auto"
-        Components that each class starts with.
+        Initial number of components per class.
     class_weight : mapping from label to number, "balanced" or None, default=None
         Factor on the weight of each row of a class.
     max_weights : int, optional
-        Most weights that the model may have.
+        Maximum number of weights.
     teacher : {"auto", "labels", "forest", "boosting"}, default="auto"
         What is learned from: probabilities of a `KernelEnsembleClassifier`, of a random forest or
         of boosted trees, or the labels as they are.
@@ -146,8 +146,8 @@ def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
     if components != "auto" and int(components) > largest:
         raise SettingError(
             "components",
-            f"must be at most {largest:,}, the rows to learn from of the largest class, got "
-            f"{components:,}; 3 are many already.",
+            f"must be at most {largest:,}, the number of training rows of the largest class, "
+            f"got {components:,}; start with 1 to 3.",
         )
 
 
@@ -157,9 +157,9 @@ def advice(data: TrainingRows, train: IntArray, test: IntArray) -> list[str]:
     classes, counts = np.unique(data.labels[train], return_counts=True)
     for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
         if count < FEW_TO_LEARN:
-            said.append(f"Class {quoted(label)} has only {counted(count, 'row')} to learn from.")
+            said.append(f"Class {quoted(label)} has only {counted(count, 'training row')}.")
     if 0 < len(test) < FEW_TO_TEST:
-        said.append(f"The test has only {counted(len(test), 'row')}: its numbers are rough.")
+        said.append(f"Only {counted(len(test), 'row')} held out: the scores are rough.")
     if not len(test):
-        said.append("No rows were held out: how well the model does is not known.")
+        said.append("No rows were held out, so there are no test scores.")
     return said

@@ -66,11 +66,11 @@ def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
     """Refuse labels that are not classes."""
     classes = np.unique(labels)
     if not len(classes):
-        raise TableError(f"Column {quoted(name)} has no labels; nothing can be learned.")
+        raise TableError(f"Column {quoted(name)} has no labels; choose another target.")
     if len(classes) == 1:
         raise TableError(
-            f"Column {quoted(name)} has one class only, {quoted(classes[0])}; a classifier needs "
-            "rows of at least two."
+            f"Column {quoted(name)} has only one class, {quoted(classes[0])}; a classifier needs "
+            "at least two."
         )
     few = len(labels) < ROWS_PER_LABEL * len(classes)
     if (len(classes) > MANY_LABELS and few) or classes.dtype.kind == "f":

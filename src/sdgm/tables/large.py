@@ -68,7 +68,9 @@ def open_rows(
     parts = [FilePart.opened(path) for path in paths_of(source)]
     names = list(parts[0].schema)
     if isinstance(columns, str):
-        raise TableError(f"columns must be several names, got {quoted(columns)}; put it in a list.")
+        raise TableError(
+            f"columns must be a list of names, got {quoted(columns)}; put it in a list."
+        )
     chosen = [name for name in names if name != target] if columns is None else list(columns)
     for name in (*chosen, *([] if target is None else [target])):
         check_known(name, names)

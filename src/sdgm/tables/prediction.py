@@ -61,7 +61,7 @@ def predict_table(
     proba, std : bool
         Whether to write probabilities and their standard deviations.
     id_column : str, optional
-        Row ID to keep, if not the model's.
+        Row ID to copy, if not the model's.
     progress : callable, optional
         Called with the rows predicted and the bytes read so far.
 
@@ -126,7 +126,7 @@ def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool)
         names += [f"std({label})" for label in model.classes_]
     if len(set(names)) < len(names):
         raise TableError(
-            f"The id column {quoted(kept)} is called like a column of predictions; rename it."
+            f"The id column {quoted(kept)} has the name of a prediction column; rename it."
         )
     return tuple(names)
 
