@@ -28,7 +28,7 @@ class SDGMClassifier(BaseSDGM):
         it is 3.
     covariance_type : {"full", "diag", "spherical", "tied", "auto"}, default="auto"
         Quadratic features: all products, squares only, the squared norm only, or none, which makes
-        scores linear. "auto" is the first of "full", "diag" and "tied" that fits into memory;
+        scores linear. "auto" is the first of "full", "diag" and "tied" with at most 4,000 terms;
         without a teacher it is "full".
     teacher : "auto", None or classifier, default="auto"
         What the model learns from. None: the labels, as in the paper. "auto": the probabilities of
