@@ -61,7 +61,11 @@ def test_options_of_fit_say_in_one_sentence_what_they_cannot_be(titanic: Path) -
         run(*fit, "--weights", "Freq", "--class-weight", "yes=2")
     )
     for option, value, said in [
-        ("--class-weight", "often", "must be balanced, or such as ill=5,well=1; 'often' is not"),
+        (
+            "--class-weight",
+            "often",
+            "must be balanced or a list such as ill=5,well=1; 'often' is neither",
+        ),
         ("--class-weight", "Yes=0", "must have a positive number for each label, got 0.0"),
         ("--max-weights", "0", "must be a positive integer, got 0"),
     ]:

@@ -78,7 +78,7 @@ def test_components_that_are_not_gaussians_have_lines_where_they_win(
 
 @pytest.mark.parametrize(
     ("shared", "words"),
-    [("rows", "mean and covariance of the rows"), ("zero", "shared form zero")],
+    [("rows", "mean and covariance of the rows"), ("zero", "no shared form")],
 )
 def test_the_legend_says_which_shared_form_was_taken(
     model: KernelSDGMClassifier, shared: str, words: str

@@ -67,7 +67,7 @@ def test_several_models_share_axes_and_differ_in_colour_and_dashes(
     assert lines[0].get_linestyle() != lines[1].get_linestyle()
     assert second.perfect_.get_color() == second.line_.get_color()
     names = [text.get_text().split(" (")[0] for text in third.legend_.get_texts()]
-    assert names == ["one", "perfect order of the same labels", "two", "three"]
+    assert names == ["one", "perfect order", "two", "three"]
     highest = max(display.curve.error.max() for display in (first, second))
     assert first.ax_.get_ylim()[1] >= highest
 
@@ -89,4 +89,4 @@ def test_no_error_at_all_can_be_drawn() -> None:
     display = RejectionDisplay.from_predictions([0, 1], np.eye(2), ax=new_axes())
     assert display.curve.area == display.curve.perfect_area == 0.0
     assert display.ax_.get_ylim()[1] > 0.0
-    assert display.legend_.get_texts()[0].get_text() == "mean 0.0 %"
+    assert display.legend_.get_texts()[0].get_text() == "mean 0.0%"

@@ -16,19 +16,17 @@ SUFFIX = ".sdgm"
 def save(model: Any, path: str | os.PathLike[str]) -> int:
     """Write a fitted model to a file.
 
-    The file holds arrays and JSON, nothing that is executed when it is read, and does not depend on
-    the version of scikit-learn. An old file is replaced when the new one is complete. The same
-    model gives the same bytes.
+    The file holds arrays and JSON, but no code, and does not depend on the version of scikit-learn.
+    An existing file is replaced atomically. The same model gives the same bytes.
 
     Parameters
     ----------
     model : fitted estimator or TableModel
         `SDGMClassifier`, `KernelSDGMClassifier`, `RVMClassifier`, `DiscriminativeGMMClassifier` or
-        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, `FamiliarityDetector`, or a
-        model of a table. Callbacks, requests of metadata and the states in ``history_`` are not
-        kept.
+        `SemiSupervisedSDGMClassifier` with a named kernel, `FamiliarityDetector`, or a model fitted
+        to a table. Callbacks, metadata requests and the states in ``history_`` are not saved.
     path : str or path
-        Ends in ``.sdgm``.
+        Must end in ``.sdgm``.
 
     Returns
     -------
@@ -61,10 +59,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
-    Everything in the file is checked before it is used, and nothing in it is executed. A file that
-    is damaged, or made to do harm, gives an error and costs little memory. But a checksum is no
-    signature: what a valid model predicts is up to who made it. Files of older versions load, and
-    those of newer ones that use nothing new.
+    Everything in the file is validated, and no code is executed. A damaged or malicious file raises
+    an error without using much memory. The checksum is not a signature: a valid file from an
+    untrusted source may hold a model that gives wrong answers. Files of older versions load, and
+    files of newer versions load if they use nothing new.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : the fitted model
-        It predicts bit by bit what the saved one does, and can go on learning with ``warm_start``.
+        Its predictions are identical to the bit, and ``warm_start`` works.
 
     Examples
     --------
