@@ -59,7 +59,7 @@ def test_shares_sum_to_one_and_are_written_at_the_means(model: KernelSDGMClassif
     display = draw(model)
     assert display.shares is not None and display.shares.sum() == pytest.approx(1.0)
     for k, text in display.texts_.items():
-        assert text.get_text() == f"{100 * display.shares[k]:.0f} %"
+        assert text.get_text() == f"{100 * display.shares[k]:.0f}%"
         np.testing.assert_allclose(text.get_position(), display.means[k])
 
 

@@ -39,7 +39,7 @@ def test_the_mean_shown_is_the_area(model: KernelSDGMClassifier) -> None:
     display = RejectionDisplay.from_estimator(model, X_test, y_test, ax=new_axes())
     area = area_under_rejection_curve(y_test, model.predict_proba(X_test))
     texts = [text.get_text() for text in display.legend_.get_texts()]
-    assert f"KernelSDGMClassifier (mean {100 * area:.1f} %)" in texts
+    assert f"KernelSDGMClassifier (mean {100 * area:.1f}%)" in texts
 
 
 @pytest.mark.parametrize("error", [0.0, 0.01, 0.4, 1.0])

@@ -145,7 +145,7 @@ class ReliabilityDisplay(PredictionsDisplay):
         histogram.set(xlabel=self.of, ylabel="rows")
         for axis in self.ax_.yaxis, histogram.xaxis:
             axis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol="%"))
-        self.legend_ = self.ax_.legend(frameon=False, loc="upper left")
+        self.legend_ = self.ax_.legend(frameon=False, loc="lower right")
         return self
 
     def _draw_shares(self, index: int) -> None:
