@@ -848,7 +848,12 @@ def test_an_interrupt_before_the_first_pass_of_a_later_start_keeps_the_starts_be
         (SDGMClassifier, "n_jobs", "all", "n_jobs must be None or a whole number .*, got 'all'"),
         (SDGMClassifier, "covariance_type", "round", "covariance_type must be one of 'full'"),
         (KernelSDGMClassifier, "random_state", -1, "cannot be used to seed|must be between"),
-        (KernelSDGMClassifier, "kernel", "matern", "kernel must be one of 'poly', 'rbf', 'linear'"),
+        (
+            KernelSDGMClassifier,
+            "kernel",
+            "matern",
+            "kernel must be one of 'auto', 'poly', 'rbf', 'linear'",
+        ),
         (KernelSDGMClassifier, "gamma", -1.0, "gamma must be a positive number"),
         (KernelSDGMClassifier, "degree", 0, "degree must be a positive integer"),
     ],

@@ -154,7 +154,7 @@ def weights_path(
     if not isinstance(estimator, BaseSDGM):
         raise TypeError(
             "weights_path needs a fitted SDGMClassifier or KernelSDGMClassifier, got "
-            f"{type(estimator).__name__}; of a pipeline, pass its last step and the rows as it "
+            f"{type(estimator).__name__}; for a pipeline, pass its last step and the rows as it "
             "gets them."
         )
     check_is_fitted(estimator)

@@ -86,8 +86,8 @@ def check_training(labels: np.ndarray[Any, Any]) -> None:
     _, counts = np.unique(labels, return_counts=True)
     if (counts >= 2).sum() < 2:
         raise TableError(
-            f"Too little training data: {counted(len(labels), 'row')}, and fewer than two classes "
-            "with at least two; add rows, or hold out fewer."
+            f"Too little training data: {counted(len(labels), 'row')} apart from held-out ones; "
+            "at least two classes need two rows each; add rows, or hold out fewer."
         )
 
 
