@@ -84,7 +84,7 @@ def test_demo_uses_the_published_rows_where_found(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     text = words(result.stdout)
     assert "as published, from" in text and "seed 1" in text
-    assert "not for these" not in text
+    assert "not to these" not in text
     assert "Plot of the model with preset fast" in text
     assert picture.exists()
 

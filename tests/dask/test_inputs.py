@@ -204,7 +204,7 @@ MISTAKES = {
         "y mixes labels of type int and str",
     ),
     "numbers to regress on": (ROWS, ROWS[:, 0], None, "continuous"),
-    "one class": (ROWS, da.zeros(N, chunks=100), None, "one class only"),
+    "one class": (ROWS, da.zeros(N, chunks=100), None, "only one class"),
     "negative weight": (
         ROWS,
         LABELS,

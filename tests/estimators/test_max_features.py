@@ -112,8 +112,8 @@ MISTAKES = [
     ({"max_features": 0}, "at least 1"),
     ({"max_features": 1.5}, "whole number"),
     ({"max_features": N_INPUTS + 1}, "max_features=7 is more than the 6 features of X"),
-    ({"max_features": 2, "kernel": "precomputed"}, "'precomputed' has none"),
-    ({"max_features": 2, "kernel": np.dot}, "a function hides them"),
+    ({"max_features": 2, "kernel": "precomputed"}, "kernel is precomputed"),
+    ({"max_features": 2, "kernel": np.dot}, "kernel is a function"),
 ]
 
 
