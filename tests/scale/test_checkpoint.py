@@ -201,7 +201,9 @@ def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None
     rng = np.random.default_rng(0)
     for damage in (b"", b"no", content[: len(content) // 2], rng.bytes(1000)):
         path.write_bytes(damage)
-        with pytest.raises(ValueError, match=r"(cannot be read|damaged).* remove it to start again"):
+        with pytest.raises(
+            ValueError, match=r"(cannot be read|damaged).* remove it to start again"
+        ):
             SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None).fit(X, y)
 
 

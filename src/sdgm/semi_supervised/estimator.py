@@ -73,39 +73,39 @@ class PartlyLabelledRows:
 class SemiSupervisedSDGMClassifier(
     ClassifierMixin, MetaEstimatorMixin, PredictionMixin, VersionedEstimator
 ):
-    """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
+    """Semi-supervised SDGM classifier; unlabelled rows have the label -1.
 
-    Dense models are fitted to the labels: some that know the labelled rows only, some whose kernels
-    or Gaussian mixtures were shaped by all rows. They are averaged, each with a share that says how
-    well it predicts labels left out. The wrapped classifier learns the average at all rows.
+    Several dense models are fitted: some to the labelled rows only, others with kernels or Gaussian
+    mixtures estimated from all rows. They are averaged with weights that depend on how well they
+    predict left-out labels. The wrapped classifier is distilled from this average at all rows.
 
-    When no row is without a label, this is the wrapped classifier, fitted as usual.
+    If all rows have labels, the wrapped classifier is fitted as usual.
 
     Parameters
     ----------
     estimator : SDGMClassifier, KernelSDGMClassifier or None, default=None
-        The classifier to learn, with the settings to be kept. None is ``SDGMClassifier()``, whose
-        settings are all chosen from the data.
+        The classifier to fit, with its parameters. None means ``SDGMClassifier()``, whose
+        hyperparameters are chosen from the data.
     max_unlabelled : int, default=2000
-        Distinct unlabelled rows that are used; of more, these many evenly in sorted order.
+        Maximum number of distinct unlabelled rows; if there are more, they are thinned out evenly.
     random_state : int, RandomState or None, default=None
-        Seed of the start; None leaves it to the estimator's own.
+        Seed of the initialisation; None uses the ``random_state`` of the estimator.
 
     Attributes
     ----------
     estimator_ : SDGMClassifier or KernelSDGMClassifier
-        The classifier that was learned. Its covariance of the weights is from the labelled rows.
+        The fitted classifier. The covariance of its weights is based on the labelled rows.
     classes_ : array of shape (n_classes,)
         Labels, without -1.
     transduction_ : array of shape (n_samples,)
-        Labels of the training rows: as given, else the most probable by the classifier.
+        Labels of the training rows, predicted for rows without a label.
     shares_ : dict from str to float
-        Share of each dense model in their average, the largest first; empty when all rows had
-        labels. Names of models that use unlabelled rows begin with graph, clusters or hybrid.
+        Weight of each dense model in the average, the largest first; empty if all rows had labels.
+        Names of models that use unlabelled rows begin with graph, clusters or hybrid.
     unlabelled_share_ : float
-        Sum of the shares of these.
+        Total weight of the models that use unlabelled rows.
     n_labelled_ : int
-        Rows with a label and a weight above zero.
+        Number of rows with a label and a positive sample weight.
     model_, coef_, intercept_, covariance_, n_active_weights_, features_used_ :
         Of ``estimator_``, as are ``n_components_``, ``component_class_`` and ``mixture_weights_``.
     n_features_in_, feature_names_in_ :
@@ -113,8 +113,8 @@ class SemiSupervisedSDGMClassifier(
 
     Notes
     -----
-    The other classifiers take -1 for a label like any other. With text for labels, let y be an
-    array of dtype object in which -1, the number, stands for no label.
+    The other classifiers treat -1 as an ordinary label. If labels are strings, y must be an array
+    of dtype object in which the number -1 stands for a missing label.
 
     Examples
     --------
