@@ -42,22 +42,25 @@ Output = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=2**31, metavar="N", help="Seed of starts, folds and drawn rows.")
+    int,
+    typer.Option(
+        min=0, max=2**31, metavar="N", help="Random seed of initialisations, folds and rows."
+    ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="A small part, to see that it works; not a result.")
+    bool, typer.Option("--quick", help="A quick check that everything runs; not a result.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Processes to run side by side.")]
+Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Number of parallel processes.")]
 Protocols = Annotated[
     list[Protocol],
     typer.Option(
         "--protocol",
         "-p",
-        help="Splits: the first ten, all distinct ones of Banana, 100 own ones. May be repeated.",
+        help="Splits: the first ten, all distinct ones of Banana, or our own. May be repeated.",
     ),
 ]
 OwnSplits = Annotated[
-    int, typer.Option(min=2, max=OWN_SPLITS, metavar="N", help="How many own splits.")
+    int, typer.Option(min=2, max=OWN_SPLITS, metavar="N", help="Number of our own splits.")
 ]
 RESULTS, QUICK_RESULTS = Path("sdgm-results"), Path("sdgm-results-quick")
 DEFAULT_JOBS = os.cpu_count() or 1
@@ -102,21 +105,22 @@ def table2(
     ] = ["mnist-d2,mnist-d10,fashion"],  # noqa: B006 - typer copies it
     heads: Annotated[
         list[str],
-        typer.Option("--heads", metavar="NAMES", help="With commas between them, or repeated."),
+        typer.Option("--heads", metavar="NAMES", help="Comma-separated, or repeated."),
     ] = ["softmax,softmax_l1,large_margin,dgmm,sdgm,lgm"],  # noqa: B006
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs of each.")] = 3,
     epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Instead of each problem's own.")
+        int | None, typer.Option(min=1, metavar="N", help="Overrides the default of each problem.")
     ] = None,
     train_size: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Training images, if not all.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of training images; by default all."),
     ] = None,
     pictures: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="For imagenet: a folder with train and val."),
     ] = None,
     search: Annotated[
-        bool, typer.Option("--search", help="Try settings on held-back training images instead.")
+        bool, typer.Option("--search", help="Compare settings on held-out training images instead.")
     ] = False,
     output: Output = None,
     quick: Quick = False,

@@ -199,7 +199,7 @@ def draw_boundaries(presets: Sequence[str], initial: Sequence[int], seed: int) -
             model.fit(X, y)
         K, n_weights = model.n_components_.sum(), model.n_active_weights_
         error = 100.0 * (1.0 - model.score(X_test, y_test))
-        title = f"{total} → {K} components\n{n_weights} weights, test error {error:.1f} %"
+        title = f"{total} → {K} components\n{n_weights} weights, test error {error:.1f}%"
         shown = BoundaryDisplay.from_estimator(
             model, X, y, ax=ax, grid_resolution=250, compact=True
         )

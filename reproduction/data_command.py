@@ -42,7 +42,7 @@ COLOURS = {
 
 def data(
     check: Annotated[bool, typer.Option("--verify", help="Verify checksums.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the data sets: what is found, what is missing, what can be made without a file.
 
@@ -90,14 +90,14 @@ def show(entries: list[Entry], statuses: dict[str, Status]) -> None:
     damaged = [entry for entry in entries if statuses[entry.name] == Status.DAMAGED]
     missing = [entry for entry in entries if statuses[entry.name] == Status.MISSING]
     if damaged:
-        console.print("[bold]Damaged, or another version: remove, then get anew[/bold]")
+        console.print("[bold]Damaged or another version: delete and download again[/bold]")
         show_remedies(damaged)
     if missing:
         console.print("[bold]Missing[/bold]")
         show_remedies(missing)
     if damaged or missing:
         console.print(
-            "Folders are below the data folder; the variable SDGM_DATA names another one.",
+            "Folders are relative to the data folder, which SDGM_DATA can set.",
             style="dim",
         )
 

@@ -202,7 +202,7 @@ def test_a_row_of_weight_two_is_the_row_twice_and_one_of_weight_zero_none(
         ([1.0], r"shape \(1,\) for 2 rows; pass one number per row"),
         ([1.0, -1.0], "negative or not finite"),
         ([1.0, np.nan], "negative or not finite"),
-        ([0.0, 0.0], "nothing but zeros"),
+        ([0.0, 0.0], "only zeros"),
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights: Any, message: str) -> None:

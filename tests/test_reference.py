@@ -107,7 +107,7 @@ def test_dual_form_converges_as_the_transcription_does(
     )
 
 
-@pytest.mark.filterwarnings("ignore:Learning stopped at max_iter")
+@pytest.mark.filterwarnings("ignore:The fit stopped at max_iter")
 @pytest.mark.parametrize("max_iter", [1, 2, 4, 8])
 @pytest.mark.parametrize("form", ["original", "dual", "precomputed"])
 def test_first_iterations_equal_those_of_the_transcription(form: str, max_iter: int) -> None:

@@ -128,7 +128,7 @@ def ridge_note(data: Dataset, seed: int) -> str:
     error = error_rate(fitted_mixture(data, seed, DEFAULT_RIDGE), data)
     return (
         f"Discriminative GMM with a ridge of {WEAK_RIDGE:g},\nclose to maximum likelihood; with "
-        f"{DEFAULT_RIDGE:g},\nthe default, its test error is {100 * error:.1f} %."
+        f"{DEFAULT_RIDGE:g},\nthe default, its test error is {100 * error:.1f}%."
     )
 
 
@@ -152,7 +152,7 @@ def draw_panel(panel: Panel, X: Any, y: Any, ax: Axes, grid: int) -> BoundaryDis
     display = BoundaryDisplay.from_estimator(
         panel.model, X, y, ax=ax, grid_resolution=grid, compact=True
     )
-    numbers = f"test error {100 * panel.error:.1f} %,  {panel.n_weights} weights"
+    numbers = f"test error {100 * panel.error:.1f}%,  {panel.n_weights} weights"
     ax.set_title(f"{panel.name}\n", fontsize=11, fontweight="bold")
     ax.text(0.5, 1.03, numbers, transform=ax.transAxes, ha="center", fontsize=9.5)
     return display

@@ -133,7 +133,7 @@ def learned(seed: int) -> Training:
     model = paper_model("paper", seed).set_params(record_states=True).fit(X, y)
     rows = "generated rows" if data.generated else "published rows"
     error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
-    title = f"Ripley's problem ({rows}), dual SDGM, seed {seed}: test error {error:.1f} %"
+    title = f"Ripley's problem ({rows}), dual SDGM, seed {seed}: test error {error:.1f}%"
     return Training(model, X, y, title)
 
 

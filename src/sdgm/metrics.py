@@ -1,4 +1,4 @@
-"""How good predicted probabilities are: calibration error, Brier score, rejection curve."""
+"""Metrics of predicted probabilities: calibration error, Brier score, rejection curve."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ SUM_TOLERANCE = 1e-3
 
 
 class Binning(StrEnum):
-    """How confidences are put into bins: of equal width, or of equal numbers of rows."""
+    """Binning of confidences: bins of equal width, or with equal numbers of rows."""
 
     UNIFORM = "uniform"
     QUANTILE = "quantile"
 
 
 class CalibrationBins(NamedTuple):
-    """Predictions in bins of similar confidence; bins without rows are left out.
+    """Predictions binned by confidence; empty bins are left out.
 
     Attributes
     ----------
     n_rows : (n_bins,) array
-        Rows in each bin, integers; with sample weights their sums.
+        Number of rows in each bin, or their total sample weight.
     confidence, frequency : (n_bins,) arrays
-        Their mean confidence, and the share of them where the prediction came true.
+        Mean confidence in each bin, and the fraction of predictions that were correct.
     """
 
     n_rows: IntArray | FloatArray
@@ -39,22 +39,22 @@ class CalibrationBins(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Mean distance between confidence and frequency, over the rows."""
+        """Mean absolute difference between confidence and frequency, over the rows."""
         gap = np.abs(self.confidence - self.frequency)
         return float(self.n_rows @ gap / self.n_rows.sum())
 
 
 class RejectionCurve(NamedTuple):
-    """Error among the rows that are answered, the most confident ones first.
+    """Error among the accepted rows, the most confident ones first.
 
-    One point per distinct confidence: rows that are equally sure are answered together.
+    One point per distinct confidence: rows with equal confidence are accepted together.
 
     Attributes
     ----------
     answered, error : (n_points,) arrays
-        Share of the rows that are answered, increasing to 1, and of wrong labels among them.
+        Coverage, the fraction of accepted rows, increasing to 1, and the error among them.
     confidence : (n_points,) array
-        The probability of the most probable class that is needed to be answered, decreasing.
+        Threshold on the probability of the most probable class, decreasing.
     """
 
     answered: FloatArray
@@ -63,10 +63,10 @@ class RejectionCurve(NamedTuple):
 
     @property
     def area(self) -> float:
-        """Mean error over all shares of answered rows.
+        """Mean error over all coverages.
 
-        Between two points the wrong rows are spread evenly, as if in the mean over all orders of
-        the rows that are equally sure. A random order has the error of all rows.
+        Between two points, wrong rows are spread evenly, which is the mean over all orders of rows
+        with equal confidence. A random order has the error of all rows.
         """
         a, wrong = self.answered, self.answered * self.error
         width = np.diff(a, prepend=0.0)
@@ -77,7 +77,7 @@ class RejectionCurve(NamedTuple):
 
     @property
     def perfect_area(self) -> float:
-        """Area if all wrong rows were less sure than all right ones, the labels as they are."""
+        """Area if all wrong predictions were less confident than all correct ones."""
         error = float(self.error[-1])
         return error + (1.0 - error) * float(np.log1p(-error)) if error < 1.0 else 1.0
 
@@ -93,18 +93,18 @@ def expected_calibration_error(
     """Expected calibration error of the most probable class (top-label ECE).
 
     Rows are binned by the probability of their most probable class; the error is the mean absolute
-    difference, over the rows, between the mean confidence of a bin and its share of right labels.
+    difference, over the rows, between the mean confidence and the accuracy of a bin.
 
     Parameters
     ----------
     y_true, P : arrays of shape (n_samples,) and (n_samples, n_classes)
         Labels, and class probabilities as from `predict_proba`.
     n_bins : int, default=15
-        Bins of equal width between 0 and 1, each with its upper and without its lower end.
+        Number of bins of equal width between 0 and 1, each including its upper end.
     labels : array of shape (n_classes,), optional
-        Label of each column of P; the sorted labels in ``y_true`` if not given.
+        Label of each column of P; by default the sorted labels in ``y_true``.
     sample_weight : array of shape (n_samples,), optional
-        How often each row counts.
+        Sample weights.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def rejection_curve(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RejectionCurve:
-    """Error among the rows answered when the least confident ones are rejected.
+    """Error among the accepted rows when the least confident ones are rejected.
 
     Also known as the risk-coverage curve. Confidence is the probability of the most probable class.
 
@@ -208,7 +208,7 @@ def area_under_rejection_curve(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean error over all shares of answered rows, the most confident ones first.
+    """Mean error over all coverages, the most confident rows first.
 
     Only the order of the confidences matters, not their values.
 
@@ -220,8 +220,8 @@ def area_under_rejection_curve(
     Returns
     -------
     area : float
-        Between 0 and 1, lower is better. What a perfect order of the same labels would have is the
-        ``perfect_area`` of `rejection_curve`; a random order has the error of all rows.
+        Between 0 and 1, lower is better. The area of a perfect order is the ``perfect_area`` of
+        `rejection_curve`; a random order has the error of all rows.
 
     References
     ----------
@@ -244,17 +244,17 @@ def calibration_bins(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> CalibrationBins:
-    """Predictions in bins of similar confidence.
+    """Predictions binned by confidence.
 
     Parameters
     ----------
     came_true, confidence : (n_samples,) arrays
-        Whether a prediction came true, and the probability that was given to it.
+        Whether each prediction was correct, and its probability.
     n_bins : int
     strategy : {"uniform", "quantile"}
-        Bins of equal width, or of about equal numbers of rows (weights do not move them).
+        Bins of equal width, or with about equal numbers of rows, regardless of their weights.
     sample_weight : (n_samples,) array, optional
-        How often each row counts.
+        Sample weights.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def checked_predictions(
         )
     if not (np.all(P >= 0.0) and np.allclose(P.sum(axis=1), 1.0, rtol=0.0, atol=SUM_TOLERANCE)):
         raise ValueError(
-            "a row of P is not a probability distribution; pass what predict_proba gives, not "
+            "a row of P is not a probability distribution; pass the output of predict_proba, not "
             "scores or logarithms."
         )
     order = np.argsort(names)
@@ -322,7 +322,7 @@ def checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
         )
     if not (np.isfinite(s).all() and (s >= 0).all() and s.any()):
         raise ValueError(
-            "sample_weight has a value that is negative or not finite, or nothing but zeros; pass "
-            "how often each row counts."
+            "sample_weight has a value that is negative or not finite, or only zeros; pass "
+            "frequencies of the rows."
         )
     return s

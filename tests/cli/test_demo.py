@@ -61,14 +61,14 @@ def test_demo_needs_no_data_file(no_data: Path) -> None:
     result = run("demo")
     assert result.exit_code == 0, result.output
     text = words(result.stdout)
-    assert "drawn from Ripley's four Gaussians" in text
+    assert "generated from Ripley's four Gaussians" in text
     assert str(no_data.name) in result.stdout.replace("\n", "")
-    assert "The paper's numbers are for the published rows, not for these." in text
+    assert "The paper's numbers refer to the published rows, not to these." in text
     assert re.search(r"paper, Table 1 9\.1 - 1250 → 6 3\+3 → 2\+2 - -", text)
     row = r" \d+\.\d \d\.\d{3} %d → \d+ 3\+3 → \d\+\d \d+ \d+\.\d\d"
     assert re.search("sdgm, preset paper" + row % 1255, text)
     assert re.search("sdgm, preset fast" + row % 1506, text)
-    assert re.search(r"Bayes' rule \d\.\d 0\.\d{3} - - - -", text)
+    assert re.search(r"Bayes rule \d\.\d 0\.\d{3} - - - -", text)
     assert "sdgm-demo.png" in text
     assert (no_data / "sdgm-demo.png").read_bytes().startswith(b"\x89PNG")
     assert result.stderr == ""
@@ -84,8 +84,8 @@ def test_demo_uses_the_published_rows_where_found(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     text = words(result.stdout)
     assert "as published, from" in text and "seed 1" in text
-    assert "not for these" not in text
-    assert "Picture of the fast preset's model" in text
+    assert "not to these" not in text
+    assert "Plot of the model with preset fast" in text
     assert picture.exists()
 
 
@@ -96,7 +96,7 @@ def test_without_matplotlib_there_is_a_table_and_a_sentence_but_no_picture(
     result = run("demo")
     assert result.exit_code == 0, result.output
     assert "sdgm, preset fast" in result.stdout
-    assert 'No picture: matplotlib is not installed (pip install "sdgm[plot]").' in words(
+    assert 'No plot: matplotlib is not installed (pip install "sdgm[plot]").' in words(
         result.stdout
     )
     assert list(no_data.iterdir()) == []

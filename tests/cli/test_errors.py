@@ -118,7 +118,7 @@ def test_nothing_is_overwritten_without_force(here: Path, model: str, tmp_path: 
         path = tmp_path / name
         path.write_text("old")
         said = sentence(run(*command, "-o", path))
-        assert f"{name}' exists; add --force to replace it, or name another file" in said
+        assert f"{name}' exists; add --force to overwrite it, or give another file name" in said
         assert path.read_text() == "old"
         done(*command, "-o", path, "--force")
         assert not path.read_bytes().startswith(b"old")

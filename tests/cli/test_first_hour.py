@@ -40,8 +40,8 @@ def titanic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_column_of_frequencies_counts_the_rows(titanic: Path) -> None:
     said = done("fit", "titanic.csv", "-t", "Survived", "--weights", "Freq", *FAST)
     text = words(said.stdout)
-    assert "8 rows, 4 columns" in text and "Freq weight of the rows" in text
-    assert "No 650" in text and "On 258 rows held out" in text
+    assert "8 rows, 4 columns" in text and "Freq sample weight" in text
+    assert "No 650" in text and "On 258 held-out rows" in text
     result = json.loads(done("evaluate", "model.sdgm", "titanic.csv", "--json").stdout)
     assert result["rows"] == 1031 and result["error"] == pytest.approx(0.22, abs=0.05)
     done("predict", "model.sdgm", "titanic.csv", "-o", "out.csv")
@@ -57,11 +57,15 @@ def test_options_of_fit_say_in_one_sentence_what_they_cannot_be(titanic: Path) -
         run(*fit, "--weights", "frec")
     )
     assert "no column 'Age' to exclude: there are" in sentence(run(*fit, "--exclude", "Age"))
-    assert "--class-weight names 'yes', which is no class" in sentence(
+    assert "--class-weight names 'yes', which is not a class; the classes are" in sentence(
         run(*fit, "--weights", "Freq", "--class-weight", "yes=2")
     )
     for option, value, said in [
-        ("--class-weight", "often", "must be balanced, or such as ill=5,well=1; 'often' is not"),
+        (
+            "--class-weight",
+            "often",
+            "must be balanced or a list such as ill=5,well=1; 'often' is neither",
+        ),
         ("--class-weight", "Yes=0", "must have a positive number for each label, got 0.0"),
         ("--max-weights", "0", "must be a positive integer, got 0"),
     ]:
@@ -106,7 +110,9 @@ def test_text_goes_to_standard_output_as_it_is(here: Path, model: str, tmp_path:
         done("report", model, "-o", "-", "--title", "T").stdout_bytes
         == (tmp_path / "r.html").read_bytes()
     )
-    assert "--to onnx is not text" in sentence(run("export", model, "--to", "onnx", "-o", "-"))
+    assert "--to onnx cannot write to stdout" in sentence(
+        run("export", model, "--to", "onnx", "-o", "-")
+    )
     assert not list(here.glob("-*"))
 
 

@@ -76,7 +76,7 @@ def test_what_an_interrupt_says_was_written_is_true(
     monkeypatch.setattr("sdgm.tables.prediction.prediction_frame", interrupted)
     result = run("predict", model, "new.csv")
     assert result.exit_code == 130
-    assert result.stderr == "Interrupted; the output is not complete.\n"
+    assert result.stderr == "Interrupted; the output is incomplete.\n"
 
 
 def test_an_interrupt_that_was_swallowed_is_not_forgotten(

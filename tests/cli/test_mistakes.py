@@ -24,14 +24,14 @@ from tests.tables.ugly import read_table
     ("content", "options", "said"),
     [
         ("a,kind\n1,x\n2,y\n", ("-t", "Kind"), "did you mean 'kind'?"),
-        ("a,kind\n1,x\n2,x\n", ("-t", "kind"), "one class only, 'x'"),
+        ("a,kind\n1,x\n2,x\n", ("-t", "kind"), "only one class, 'x'"),
         ("", ("-t", "kind"), "is empty"),
         ("a,kind\n", ("-t", "kind"), "has a header but no rows"),
         ("a,a,kind\n1,2,x\n", ("-t", "kind"), "several columns called 'a'"),
         (
             "a,kind\n" + "1,x\n1,y\n" * 4,
             ("-t", "kind"),
-            "no column to learn from: 'a' (is always 1)",
+            "no usable column: 'a' (is always 1)",
         ),
         ("a,kind\n1,x,3\n", ("-t", "kind"), "Row 1 of t.csv has 3 fields"),
         (
@@ -42,7 +42,7 @@ from tests.tables.ugly import read_table
         (
             "a,kind\n" + "1,x\n2,y\n" * 4,
             ("-t", "kind", "--components", "9"),
-            "--components must be at most 3, the rows to learn from of the largest class",
+            "--components must be at most 3, the number of training rows of the largest class",
         ),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "--id", "name"), "no column 'name' for the id"),
         ("a,kind\n1,x\n2,y\n", ("-t", "kind", "-o", "no/m.sdgm"), "there is no folder 'no'"),
@@ -112,7 +112,7 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
     for link, there in (("t.sdgm", table), ("t.html", table), ("m.html", made), ("m.h", made)):
         (tmp_path / link).symlink_to(there)
     (tmp_path / "m.csv").hardlink_to(made)
-    lost = "would overwrite the input file; name another file"
+    lost = "would overwrite the input file; give another file name"
     for arguments, output, said in (
         (("fit", table, "-t", "kind"), "t.sdgm", lost),
         (("predict", made, table), "new.csv", lost),
@@ -130,14 +130,17 @@ def test_a_file_that_is_read_is_never_written_to(here: Path, model: str, tmp_pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("json", "--precision", "float"), "--precision is for --to c, py and onnx"),
-        (("js", "--precision", "float"), "--precision is for --to c, py and onnx"),
-        (("js", "--name", "x"), "--name is for --to c"),
-        (("py", "--precision", "fixed"), "--precision fixed is for --to c"),
-        (("json", "--name", "x"), "--name is for --to c"),
-        (("onnx", "--name", "x"), "--name is for --to c"),
-        (("onnx", "--precision", "fixed"), "--precision fixed is for --to c"),
-        (("c", "--precision", "float_only"), "--precision float_only is for --to onnx"),
+        (("json", "--precision", "float"), "--precision applies to --to c, py and onnx"),
+        (("js", "--precision", "float"), "--precision applies to --to c, py and onnx"),
+        (("js", "--name", "x"), "--name applies to --to c only"),
+        (("py", "--precision", "fixed"), "--precision fixed is available for --to c only"),
+        (("json", "--name", "x"), "--name applies to --to c only"),
+        (("onnx", "--name", "x"), "--name applies to --to c only"),
+        (("onnx", "--precision", "fixed"), "--precision fixed is available for --to c only"),
+        (
+            ("c", "--precision", "float_only"),
+            "--precision float_only is available for --to onnx only",
+        ),
         (("c", "--name", "no name"), "'--name': name must be a C identifier"),
     ],
 )
@@ -180,7 +183,7 @@ def test_tables_that_do_not_fit_the_model_are_one_sentence(
     warm = pl.Series("темп", ["1", "warm", *["2"] * (NEW_ROWS - 2)])
     for name, table, said in [
         ("text", frame.with_columns(warm), "Column 'темп' has the text 'warm' in row 2"),
-        ("lacks", frame.drop("темп"), "lacks the column 'темп'"),
+        ("lacks", frame.drop("темп"), "has no column 'темп'"),
         ("renamed", frame.rename({"темп": "темп."}), "did you mean 'темп.'?"),
         ("many", frame.select("id"), "lacks 5 columns"),
     ]:

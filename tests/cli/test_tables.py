@@ -37,7 +37,7 @@ def test_from_file_to_model_to_predictions_to_report_to_c_in_five_commands(
     text = words(said.stdout)
     assert "120 rows, 9 columns; target kind with 3 classes" in text
     assert "Farbe\\nder Blüte category, 3 levels" in text  # the line break is shown, not made
-    assert "<b>x</b>" in text and "held out" in text and "logistic regression" in text
+    assert "<b>x</b>" in text and "held-out" in text and "logistic regression" in text
     assert re.search(r"Weights \d+ (→|->) \d+", text)
     assert "Note: " in said.stderr
 
@@ -68,7 +68,7 @@ def test_options_of_fit_reach_the_model(here: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.sdgm"
     options = ("--form", "primal", "--components", "2", "--test-size", "0", "--refit")
     text = words(done("fit", "ugly.csv", "-t", "kind", *options, "-o", path).stdout)
-    assert "the model learned from all rows" in text and "held out" not in text
+    assert "fitted to all rows" in text and "held-out" not in text
     assert sdgm.load(path).record["components"]["initial"] == [2, 2, 2]
     refused = run("fit", "ugly.csv", "-t", "kind", "--missing", "error", "-o", path, "--force")
     said = sentence(refused)
@@ -112,7 +112,9 @@ def test_a_classifier_without_columns_can_be_told_but_not_applied(tmp_path: Path
     sdgm.save(bare, path)
     done("inspect", path)
     (tmp_path / "t.csv").write_text("x\n1\n")
-    assert "use a model of sdgm fit" in sentence(run("predict", path, tmp_path / "t.csv"))
+    assert "use a model file written by sdgm fit" in sentence(
+        run("predict", path, tmp_path / "t.csv")
+    )
 
 
 def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_long_tables_of_a_model_are_told_whole_when_asked_for(tmp_path: Path) ->
         (0.10, 0.02, "Log loss 20% below logistic regression."),
         (0.10, 0.06, "within the noise of 20 rows (0.1 ± 0.06)"),
         (0.10, None, "within the noise of 20 rows."),
-        (-0.1, 0.02, "No better here than logistic regression"),
+        (-0.1, 0.02, "Not better than logistic regression by log loss"),
     ],
 )
 def test_a_lead_within_the_noise_is_no_success(lead: float, error: float | None, said: str) -> None:

@@ -204,7 +204,7 @@ MISTAKES = {
         "y mixes labels of type int and str",
     ),
     "numbers to regress on": (ROWS, ROWS[:, 0], None, "continuous"),
-    "one class": (ROWS, da.zeros(N, chunks=100), None, "one class only"),
+    "one class": (ROWS, da.zeros(N, chunks=100), None, "only one class"),
     "negative weight": (
         ROWS,
         LABELS,
@@ -226,7 +226,7 @@ def test_a_mistake_is_one_sentence(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"preset": "paper"}, "preset='paper' learns from all rows at once"),
+        ({"preset": "paper"}, "preset='paper' fits all rows at once"),
         ({"init": np.ones((N, 3))}, "an array for init"),
     ],
 )

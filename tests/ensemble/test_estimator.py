@@ -165,7 +165,7 @@ def test_separated_classes_are_separated() -> None:
 
 
 def test_one_class_is_refused() -> None:
-    with pytest.raises(ValueError, match="y has one class only, 1"):
+    with pytest.raises(ValueError, match="y has only one class, 1"):
         KernelEnsembleClassifier().fit([[0.0], [1.0]], [1, 1])
 
 

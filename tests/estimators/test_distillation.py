@@ -164,6 +164,6 @@ def test_without_a_teacher_labels_are_learned() -> None:
     plain = SDGMClassifier(3, covariance_type="full", random_state=0, teacher=None).fit(X, y)
     model = SDGMClassifier(teacher=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    with pytest.raises(AttributeError, match="only after a fit that had a teacher"):
+    with pytest.raises(AttributeError, match="only available after a fit with a teacher"):
         model.training_ and model.fidelity_  # noqa: B018
     assert not hasattr(RVMClassifier().fit(X, y), "fidelity_")

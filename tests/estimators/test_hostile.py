@@ -177,13 +177,13 @@ def test_values_that_are_no_numbers(estimator: Any, value: float, word: str) -> 
 
 @every_estimator
 def test_one_class(estimator: Any) -> None:
-    with pytest.raises(ValueError, match=r"one class only, 'a'; .* at least two"):
+    with pytest.raises(ValueError, match=r"only one class, 'a'; .* at least two"):
         estimator().fit(X, np.full(40, "a"))
 
 
 @every_estimator
 def test_one_class_with_weight(estimator: Any) -> None:
-    with pytest.raises(ValueError, match="one class only, 1"):
+    with pytest.raises(ValueError, match="only one class, 1"):
         estimator().fit(X, y, (y == 1).astype(float))
 
 

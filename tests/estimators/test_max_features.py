@@ -112,8 +112,8 @@ MISTAKES = [
     ({"max_features": 0}, "at least 1"),
     ({"max_features": 1.5}, "whole number"),
     ({"max_features": N_INPUTS + 1}, "max_features=7 is more than the 6 features of X"),
-    ({"max_features": 2, "kernel": "precomputed"}, "'precomputed' has none"),
-    ({"max_features": 2, "kernel": np.dot}, "a function hides them"),
+    ({"max_features": 2, "kernel": "precomputed"}, "kernel is precomputed"),
+    ({"max_features": 2, "kernel": np.dot}, "kernel is a function"),
 ]
 
 
@@ -129,7 +129,7 @@ def test_unlabelled_rows_and_clusters_say_what_they_do_not_do() -> None:
     with pytest.raises(ValueError, match="max_features=2 chooses features by labels"):
         model.fit(X, np.where(np.arange(40) < 20, y, -1))
     reason = why_not_by_sums(plan_of(SDGMClassifier(max_features=2)))
-    assert reason == "max_features chooses with all rows at once"
+    assert reason == "max_features selects features on all rows at once"
 
 
 def test_a_search_over_the_number_of_inputs_with_names() -> None:
@@ -150,7 +150,7 @@ def test_a_warm_start_keeps_the_inputs(form: Any) -> None:
     model.fit(X, 1 - y)
     assert np.array_equal(model.model_.scaler.inverse_scale, before.scaler.inverse_scale)
     for n in (None, 3):
-        with pytest.raises(ValueError, match="cannot go on from 2 features in use"):
+        with pytest.raises(ValueError, match="cannot continue from 2 features in use"):
             model.set_params(max_features=n).fit(X, y)
 
 

@@ -250,7 +250,7 @@ def test_no_average_without_a_covariance(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("sdgm.scale.memory.MAX_COVARIANCE", 1)
     model = DiscriminativeGMMClassifier(2, random_state=0).fit(X, y)
     assert model.covariance_ is None
-    with pytest.raises(ValueError, match=r"kept no covariance of its \d+ weights.*map"):
+    with pytest.raises(ValueError, match=r"has no covariance of its \d+ weights.*map"):
         model.predict_proba_averaged(X)
     assert_proper(model, X)
 

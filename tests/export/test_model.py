@@ -55,5 +55,5 @@ def test_what_cannot_be_carried_away_is_refused() -> None:
         exportable(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 100.0, y))
     with pytest.raises(ValueError, match="given as a function"):
         exportable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T, teacher=None).fit(X, y))
-    with pytest.raises(TypeError, match="int is no model of sdgm"):
+    with pytest.raises(TypeError, match="int cannot be described or exported"):
         exportable(3)

@@ -387,7 +387,7 @@ def test_what_cannot_be_exported_is_refused() -> None:
     gram = KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 1e3, y)
     with pytest.raises(ValueError, match="precomputed"):
         to_onnx(gram)
-    with pytest.raises(TypeError, match="is no model of sdgm"):
+    with pytest.raises(TypeError, match="cannot be described or exported"):
         to_onnx(object())
 
 

@@ -99,7 +99,7 @@ def test_what_was_a_layer_can_be_saved_described_and_reported(tmp_path: Path) ->
     page = write_report(again, tmp_path / "layer.html").read_text()
     assert "learned elsewhere" in page and "yes" in page
     assert to_c(model).flash_bytes > 0
-    with pytest.raises(ValueError, match="warm_start cannot go on from the weights of a layer"):
+    with pytest.raises(ValueError, match="warm_start cannot continue from the weights of a layer"):
         again.set_params(warm_start=True).fit(IRIS[:, :3], np.where(SPECIES > 0, "yes", "no"))
 
 

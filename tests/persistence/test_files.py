@@ -87,7 +87,7 @@ def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     other.write_bytes(b"")
     assert problem_with(other) == "is empty."
     safetensors.numpy.save_file({"a": np.zeros(3)}, other)
-    assert "holds arrays of something else" in problem_with(other)
+    assert "holds arrays but no sdgm model" in problem_with(other)
 
 
 def test_devices_and_pipes_are_not_opened(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_long_name_in_many_terms_is_refused() -> None:
     # x1, x1^2 and x1 x2: four times the name
     document, arrays = taken_apart(to_bytes(fitted("ridge")))
     document["classifier"]["feature_names"] = ["x" * 3_000_000, "b"]
-    assert "names of inputs so long" in problem_with(packed(document, arrays))
+    assert "feature names so long" in problem_with(packed(document, arrays))
 
 
 def test_a_long_column_name_with_many_levels_is_refused(table: Parts) -> None:
@@ -387,7 +387,7 @@ def test_an_ensemble_beside_a_classifier_is_refused(primal: Parts) -> None:
 def test_a_file_of_two_kinds_is_refused(primal: Parts) -> None:
     document, arrays = taken_apart(to_bytes(fitted("novelty")))
     document["classifier"] = primal[0]["classifier"]
-    assert "of no kind or of two" in problem_with(packed(document, arrays | primal[1]))
+    assert "no model, several models" in problem_with(packed(document, arrays | primal[1]))
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_saving_twice_and_saving_what_was_loaded_give_the_same_bytes(
     ],
     ids=lambda model: type(model).__name__,
 )
-@pytest.mark.filterwarnings("ignore:Learning stopped at max_iter")
+@pytest.mark.filterwarnings("ignore:The fit stopped at max_iter")
 def test_a_loaded_model_goes_on_learning_where_it_was(model: Any, tmp_path: Path) -> None:
     X, y = moons()
     model = clone(model).fit(X, y)
@@ -170,7 +170,7 @@ def test_settings_changed_since_the_fit_are_remembered(tmp_path: Path) -> None:
         .set_params(covariance_type="diag", warm_start=True)
     )
     again = saved_and_loaded(model, tmp_path)
-    with pytest.raises(ValueError, match="warm_start cannot go on from covariance_type='full'"):
+    with pytest.raises(ValueError, match="warm_start cannot continue from covariance_type='full'"):
         again.fit(X, y)
 
 
@@ -323,7 +323,7 @@ def test_a_model_changed_by_hand_is_refused(tmp_path: Path) -> None:
     X, y = moons()
     model = SDGMClassifier(1, teacher=None).fit(X, y)
     model.coef_[:] += 1.0
-    refused(model, tmp_path, "coef_ is not what a fit leaves behind")
+    refused(model, tmp_path, "coef_ was changed after the fit")
     model = SDGMClassifier(1, teacher=None).fit(X, y)
     model.model_.scaler.center[0] = np.nan
     refused(model, tmp_path, "'center' holds NaN")

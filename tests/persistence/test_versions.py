@@ -96,7 +96,7 @@ def test_a_number_that_the_history_lacks_is_zero_or_unknown(name: str, changed: 
 
 # --- newer files ---
 
-NEWER = "was written by sdgm 0.2.0, which knows more than sdgm 0.1.0: "
+NEWER = "was written by sdgm 0.2.0 and cannot be read by sdgm 0.1.0: "
 REMEDY = '; pip install "sdgm>=0.2.0".'
 
 

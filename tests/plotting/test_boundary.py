@@ -176,7 +176,7 @@ def test_any_classifier_with_probabilities_and_any_number_of_classes_can_be_draw
 
 def test_more_or_fewer_than_two_inputs_are_refused() -> None:
     three = np.column_stack([X, X[:, 0]])
-    with pytest.raises(ValueError, match=r"shape \(250, 3\).*two inputs only"):
+    with pytest.raises(ValueError, match=r"shape \(250, 3\).*needs two features"):
         draw(SDGMClassifier(random_state=0).fit(three, y), three)
 
 

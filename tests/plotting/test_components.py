@@ -59,7 +59,7 @@ def test_shares_sum_to_one_and_are_written_at_the_means(model: KernelSDGMClassif
     display = draw(model)
     assert display.shares is not None and display.shares.sum() == pytest.approx(1.0)
     for k, text in display.texts_.items():
-        assert text.get_text() == f"{100 * display.shares[k]:.0f} %"
+        assert text.get_text() == f"{100 * display.shares[k]:.0f}%"
         np.testing.assert_allclose(text.get_position(), display.means[k])
 
 
@@ -78,7 +78,7 @@ def test_components_that_are_not_gaussians_have_lines_where_they_win(
 
 @pytest.mark.parametrize(
     ("shared", "words"),
-    [("rows", "mean and covariance of the rows"), ("zero", "shared form zero")],
+    [("rows", "mean and covariance of the rows"), ("zero", "no shared form")],
 )
 def test_the_legend_says_which_shared_form_was_taken(
     model: KernelSDGMClassifier, shared: str, words: str

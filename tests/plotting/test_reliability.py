@@ -29,7 +29,7 @@ def test_the_error_shown_is_the_expected_calibration_error(model: KernelSDGMClas
     error = expected_calibration_error(y_test, model.predict_proba(X_test))
     assert display.calibration_error == error
     texts = [text.get_text() for text in display.legend_.get_texts()]
-    assert f"KernelSDGMClassifier (ECE {100 * error:.1f} %)" in texts
+    assert f"KernelSDGMClassifier (ECE {100 * error:.1f}%)" in texts
 
 
 def test_the_curve_has_confidence_and_share_of_every_bin(model: KernelSDGMClassifier) -> None:

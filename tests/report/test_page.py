@@ -176,7 +176,7 @@ def test_a_title_is_escaped(ripley):
 def test_the_paragraph_says_what_the_record_knows(table):
     shown = Page(table).shown
     assert "3 classes of out<come>" in shown
-    said = "On 60 rows that it has not seen, its error is 25.0% (majority <class>: 60.0%)."
+    said = "On 60 rows held out from the fit, its error is 25.0% (majority <class>: 60.0%)."
     assert said in shown
 
 
@@ -195,7 +195,7 @@ def test_relevance_vectors_are_listed(ripley):
     shown = Page(ripley).shown
     for row in model.relevance_:
         assert f"(row {row})" in shown
-    assert "training rows that the model remembers, counted from 0" in shown
+    assert "training rows that the model stores, counted from 0" in shown
 
 
 def test_relevance_vectors_of_a_table_have_its_rows():
@@ -204,7 +204,7 @@ def test_relevance_vectors_of_a_table_have_its_rows():
     known = with_parts(model, record=model.record | {"relevance_rows": rows})
     shown = Page(report_html(known)).shown
     assert "v1 (row 1,001)" in shown
-    assert "rows of the table that the model remembers, counted from 1" in shown
+    assert "rows of the table that the model stores, counted from 1" in shown
 
 
 def test_weights_that_the_curves_do_not_show_are_told():
@@ -322,9 +322,9 @@ def test_places_that_cannot_be_written_to_are_named(tmp_path):
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="is no model of sdgm"):
+    with pytest.raises(TypeError, match="cannot be described or exported"):
         report_html(object())
-    with pytest.raises(TypeError, match="data is for a model of a table"):
+    with pytest.raises(TypeError, match="data needs a model fitted to a table"):
         report_html(wine_model()[0], data="wine.csv")
 
 

@@ -201,14 +201,18 @@ def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None
     rng = np.random.default_rng(0)
     for damage in (b"", b"no", content[: len(content) // 2], rng.bytes(1000)):
         path.write_bytes(damage)
-        with pytest.raises(ValueError, match=r"(cannot be read|damaged).* remove it to start anew"):
+        with pytest.raises(
+            ValueError, match=r"(cannot be read|damaged).* remove it to start again"
+        ):
             SDGMClassifier(2, random_state=0, checkpoint=path, teacher=None).fit(X, y)
 
 
 def test_another_file_is_not_taken_for_a_checkpoint(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("to be kept")
-    with pytest.raises(ValueError, match=r"notes.txt' is no checkpoint .* name another file"):
+    with pytest.raises(
+        ValueError, match=r"notes.txt' is not a checkpoint.* give another file name"
+    ):
         SDGMClassifier(2, checkpoint=notes, teacher=None).fit(X, y)
     assert notes.read_text() == "to be kept"
     with pytest.raises(ValueError, match="empty path"):

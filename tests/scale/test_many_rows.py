@@ -195,7 +195,7 @@ def test_other_mistakes_are_one_sentence() -> None:
     X, y = table()
     with pytest.raises(ValueError, match="X has 1500 rows and y has 1499"):
         model().fit(Reader(X), y[:-1])
-    with pytest.raises(ValueError, match="one class only, 0"):
+    with pytest.raises(ValueError, match="only one class, 0"):
         model().fit(Reader(X), np.zeros(N, dtype=int))
     wrong = Reader(X)
     wrong.shape = (N, 3)

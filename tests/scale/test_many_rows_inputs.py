@@ -146,7 +146,7 @@ MISTAKES = {
     ),
     "indicators": (lambda: (Reader(X), np.eye(3)[Y]), r"1d array, got an array of shape \(1500, 3"),
     "too few labels": (lambda: (Reader(X), Y[1:]), "X has 1500 rows and y has 1499 labels"),
-    "one class": (lambda: (Reader(X), np.full(N, "only")), "one class only, 'only'"),
+    "one class": (lambda: (Reader(X), np.full(N, "only")), "only one class, 'only'"),
     "no columns": (lambda: (Reader(X[:, :0]), Y), r"0 feature\(s\)"),
 }
 

@@ -98,7 +98,9 @@ def test_half_of_what_a_fit_takes_is_refused_and_four_times_as_much_is_not(
 
     def refused() -> None:
         size = r"\d+(\.\d+)? [GM]B"
-        with pytest.raises(MemoryError, match=rf"would need {size}, and there are {size}; ") as e:
+        with pytest.raises(
+            MemoryError, match=rf"would need {size}, but {size} are available; "
+        ) as e:
             estimator.fit(X, y)
         text = str(e.value)
         assert text.endswith(".") and len(text) < 300

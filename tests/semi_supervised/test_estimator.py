@@ -153,7 +153,7 @@ def test_has_label_knows_the_number_only() -> None:
     ("y", "message"),
     [
         ([-1] * 20, "every sample that counts is -1"),
-        ([1] * 10 + [-1] * 10, "one class only, 1.*SDGMClassifier takes -1 for a label"),
+        ([1] * 10 + [-1] * 10, "only one class, 1.*SDGMClassifier takes -1 for a label"),
         (["a", "b"] * 5 + ["-1"] * 10, "dtype object"),
         (np.array(["a", 3] * 5 + [-1] * 10, dtype=object), "mixes labels"),
         ([0.5, 0.25] * 5 + [-1.0] * 10, "Unknown label type"),

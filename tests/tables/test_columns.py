@@ -49,16 +49,16 @@ def test_texts_become_numbers_or_categories() -> None:
         (["NA", "?"] * 20, "has no values"),
         (
             ["2024-01-02"] * 38 + ["2024-02-30", "2024-01-03"],
-            "but for 1 value such as '2024-02-30'",
+            "except for 1 value such as '2024-02-30'",
         ),
-        (["2024-01-02"] * 39 + ["soon"], "dates but for values such as 'soon'"),
+        (["2024-01-02"] * 39 + ["soon"], "dates except for values such as 'soon'"),
         ([date(2024, 1, 1)] * N, "is always '2024-01-01'"),
-        (["1.2.2024", "03/04/24 10:00"] * 20, "dates whose day and month cannot be told apart"),
+        (["1.2.2024", "03/04/24 10:00"] * 20, "dates with ambiguous day and month"),
         ([time(1, i) for i in range(N)], "holds times of day"),
         ([timedelta(hours=i) for i in range(N)], "holds durations"),
         ([[1, 2]] * N, "holds list"),
-        (list(range(5, 5 + N)), "numbers the rows"),
-        ([f"{i / 7}" for i in range(N - 1)] + ["oops"], "but for 1 value such as 'oops'"),
+        (list(range(5, 5 + N)), "row numbers"),
+        ([f"{i / 7}" for i in range(N - 1)] + ["oops"], "except for 1 value such as 'oops'"),
     ],
 )
 def test_columns_that_say_nothing_are_left_out_with_the_reason(values: Any, reason: str) -> None:
@@ -73,9 +73,9 @@ def test_columns_that_say_nothing_are_left_out_with_the_reason(values: Any, reas
         ([f"${i}.20" for i in range(N)], "a currency, such as '$0.20'"),
         ([f"{i} €" for i in range(N)], "a currency"),
         ([f"EUR {i},5" for i in range(N)], "a currency"),
-        ([f"{i}.234,5{i}" for i in range(N)], "points between thousands"),
-        ([f"{i},234" for i in range(1, N + 1)], "commas between thousands"),
-        ([f"{i} 234.5" for i in range(1, N + 1)], "gaps between thousands"),
+        ([f"{i}.234,5{i}" for i in range(N)], "dots as thousands separators"),
+        ([f"{i},234" for i in range(1, N + 1)], "commas as thousands separators"),
+        ([f"{i} 234.5" for i in range(1, N + 1)], "spaces as thousands separators"),
         ([f"{i},5" for i in range(N)], "decimal commas"),
         ([f"{i}%" for i in range(N)], "a unit"),
         ([f"{i / 8} kg" for i in range(N)], "a unit, such as '0.0 kg'"),
@@ -129,7 +129,7 @@ def test_twenty_levels_get_a_feature_the_most_frequent_first() -> None:
     frame = pl.DataFrame({"a": values})
     (column,), (note,) = chosen_columns(frame, np.arange(len(values)), ())
     assert column.levels == ("v24", *(f"v{i:02d}" for i in range(19)))
-    assert "5 rarer levels: none" in note.reason and note.levels == 25
+    assert "5 rarer levels without a feature" in note.reason and note.levels == 25
 
 
 def test_medians_and_levels_come_from_the_training_rows_alone() -> None:
@@ -148,9 +148,9 @@ def test_values_missing_from_held_out_rows_alone_are_allowed_for() -> None:
 
 
 def test_what_cannot_be_used_gives_one_sentence() -> None:
-    with pytest.raises(TableError, match=r"no column to learn from: 'a' \(is always 1\)"):
+    with pytest.raises(TableError, match=r"no usable column: 'a' \(is always 1\)"):
         chosen({"a": [1.0] * N})
-    with pytest.raises(TableError, match="beside the target"):
+    with pytest.raises(TableError, match="besides the target"):
         chosen_columns(pl.DataFrame({"y": [1, 2]}), np.arange(2), ("y",))
     with pytest.raises(TableError, match="Values are missing in 'gaps' and 'colour gaps'"):
         chosen(TEXTS, allow_missing=False)

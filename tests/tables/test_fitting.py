@@ -97,7 +97,7 @@ def test_the_model_is_the_tested_one_unless_it_is_to_learn_again() -> None:
     assert np.array_equal(again.predict_proba(frame), whole.predict_proba(frame))
     assert not np.array_equal(again.predict_proba(frame), kept.predict_proba(frame))
     assert "held_out" not in whole.record and "baselines" not in whole.record
-    assert any("not known" in sentence for sentence in whole.record["warnings"])
+    assert any("no test scores" in sentence for sentence in whole.record["warnings"])
 
 
 @pytest.mark.parametrize("form", ["primal", "dual"])
@@ -146,8 +146,8 @@ def test_a_class_of_one_row_is_learned_from_with_a_warning() -> None:
     frame = pl.concat([frame, pl.DataFrame({"x": [9.0], "z": [0.0], "y": ["rare"]})])
     model = fit_table(frame, "y", form="primal", components=1)
     assert model.classes_.tolist() == ["a", "b", "rare"]
-    assert "Class 'rare' has only 1 row to learn from." in model.record["warnings"]
-    assert any("The test has only 10 rows" in each for each in model.record["warnings"])
+    assert "Class 'rare' has only 1 training row." in model.record["warnings"]
+    assert any("Only 10 rows held out" in each for each in model.record["warnings"])
 
 
 def test_rows_without_a_label_are_left_out_and_counted() -> None:
@@ -177,7 +177,7 @@ def test_rows_that_end_early_are_counted(tmp_path: Path) -> None:
     rows = two_kinds(40).select("y", "x", "z").write_csv()
     (tmp_path / "t.csv").write_text(rows + "a,1.5\nb\n")
     model = fit_table(tmp_path / "t.csv", "y", form="primal", components=1)
-    said = "2 rows end before the last column; what they lack counts as missing."
+    said = "2 rows end before the last column; the other fields are missing."
     assert said in model.record["warnings"]
     assert model.inputs[1].features == ("z", "z missing")
     assert evaluate_table(model, tmp_path / "t.csv").short_rows == 2
@@ -210,7 +210,10 @@ def test_leads_over_simple_models_have_the_standard_error_of_pairs() -> None:
         ({"id_column": "name"}, "no column 'name' for the id"),
         ({"id_column": "y"}, "both target and id"),
         ({"components": "many"}, "components must be auto or a positive integer, got 'many'"),
-        ({"components": 31}, "components must be at most 22, the rows .* got 31"),
+        (
+            {"components": 31},
+            "components must be at most 22, the number of training rows .* got 31",
+        ),
         ({"test_size": 0.999}, "Too little training data: 2 rows"),
         ({"components": 0}, "components must be"),
         ({"missing": "ignore"}, "missing must be"),

@@ -109,7 +109,7 @@ def test_frames_that_cannot_be_used_give_one_sentence() -> None:
         pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"]),
     )
     for frame in same:
-        with pytest.raises(TableError, match="several columns of one name"):
+        with pytest.raises(TableError, match="several columns with the same name"):
             fit_table(frame, "y")
     for wrong in (FRAME["x"], None, 3):
         with pytest.raises(TypeError, match="A table is a path, a pandas, pyarrow or polars frame"):

@@ -55,7 +55,7 @@ def test_labels_are_found_again_as_text_and_others_are_unknown() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["a"] * 5, "one class only, 'a'"),
+        (["a"] * 5, "only one class, 'a'"),
         ([None, ""], "has no labels"),
         ([i * 1.5 for i in range(9)], "a quantity or a name"),
         (list(range(500)) + [0] * 100, "500 distinct values in 600 rows"),

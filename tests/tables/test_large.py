@@ -211,7 +211,7 @@ def test_files_that_cannot_be_used_give_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match=r"has no files that end in .parquet"):
         open_rows(tmp_path / "empty")
-    with pytest.raises(TableError, match="no files in the list"):
+    with pytest.raises(TableError, match="list of files is empty"):
         open_rows([])
     with pytest.raises(TableError, match=r"np.load\(path, mmap_mode='r'\)"):
         open_rows(tmp_path / "X.npy")

@@ -56,9 +56,11 @@ def test_a_column_that_gives_the_target_away_is_pointed_out() -> None:
     )
     frame = frame.with_columns(low=pl.col("weight") < 2500)
     model = fit_table(frame, "low", form="primal", components=1)
-    said = [each for each in model.record["warnings"] if "tells the class of every row" in each]
+    said = [
+        each for each in model.record["warnings"] if "determines the class of every row" in each
+    ]
     assert len(said) == 2 and "'weight'" in said[0] and "exclude it" in said[0]
     notes = {column["name"]: column["reason"] for column in model.record["source"]["columns"]}
-    assert notes["weight"] == "alone tells the class of every row" and notes["other"] == ""
+    assert notes["weight"] == "alone determines the class of every row" and notes["other"] == ""
     honest = fit_table(frame, "low", form="primal", components=1, exclude=["weight", "^low.*$"])
-    assert not any("tells the class" in each for each in honest.record["warnings"])
+    assert not any("determines the class" in each for each in honest.record["warnings"])

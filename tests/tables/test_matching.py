@@ -56,8 +56,8 @@ FINE: dict[str, Any] = {"age": [1.0, 2.0], "colour": ["red", "blue"], "size": [1
         ({"size": [1.0, float("inf")]}, "infinite value in row 2"),
         ({"size": ["inf", "1"]}, "infinite value in row 1"),
         ({"size": [date(2024, 1, 1)] * 2}, "holds dates, but had numbers"),
-        ({"colour": [1.5, 2.5]}, "holds fractions, but had names in training, such as 'red'"),
-        ({"colour": [date(2024, 1, 1)] * 2}, "holds dates, but had names"),
+        ({"colour": [1.5, 2.5]}, "holds fractions, but had text in training, such as 'red'"),
+        ({"colour": [date(2024, 1, 1)] * 2}, "holds dates, but had text"),
     ],
 )
 def test_mistyped_columns_give_one_sentence(change: dict[str, Any], said: str) -> None:
@@ -76,11 +76,11 @@ def test_rows_are_counted_from_the_start_of_the_file() -> None:
 
 
 def test_missing_columns_are_listed_with_a_guess() -> None:
-    with pytest.raises(TableError, match=r"lacks the column 'size': did you mean 'Size '\?"):
+    with pytest.raises(TableError, match=r"has no column 'size': did you mean 'Size '\?"):
         features({"age": [1], "colour": ["red"], "Size ": [1]})
-    with pytest.raises(TableError, match="lacks the column 'size': there are 'x'"):
+    with pytest.raises(TableError, match="has no column 'size': there are 'x'"):
         features({"age": [1], "colour": ["red"], "x": [1]})
-    with pytest.raises(TableError, match="lacks the column 'size': the table has no other"):
+    with pytest.raises(TableError, match="has no column 'size': the table has no other"):
         features({"age": [1], "colour": ["red"]})
     with pytest.raises(TableError, match=r"lacks 2 columns .*: 'age' and 'size'; it has 'colour'"):
         features({"colour": ["red"]})

@@ -173,7 +173,5 @@ def test_a_table_is_not_written_over_by_its_predictions(
 def test_an_id_called_like_a_prediction_is_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0] * 9, "y": ["a", "b"] * 9, "P(a)": range(18)})
     model = fit_table(frame, "y", id_column="P(a)", form="primal", components=1, test_size=0)
-    with pytest.raises(
-        TableError, match=r"id column 'P.a.' is called like a column of predictions"
-    ):
+    with pytest.raises(TableError, match=r"id column 'P.a.' has the name of a prediction column"):
         predict_table(model, frame, tmp_path / "out.csv", proba=True)

@@ -90,7 +90,11 @@ def test_what_cannot_be_read_gives_one_sentence(tmp_path: Path) -> None:
     bad_arrays(tmp_path / "o.npz", a=np.array([{}], dtype=object))
     bad_arrays(tmp_path / "d.npz", a=np.zeros((2, 2, 2)))
     bad_arrays(tmp_path / "l.npz", a=np.zeros(2), b=np.zeros(3))
-    for name, said in [("o", "plain arrays"), ("d", "3 dimensions"), ("l", "all need as many")]:
+    for name, said in [
+        ("o", "plain arrays"),
+        ("d", "3 dimensions"),
+        ("l", "all need the same number"),
+    ]:
         with pytest.raises(TableError, match=said):
             read_table(tmp_path / f"{name}.npz")
     (tmp_path / "f.csv").mkdir()

@@ -44,7 +44,7 @@ def test_frequencies_give_the_model_and_the_test_of_repeated_rows(test_size: flo
     assert source["weights"] == "n" and source["rows"] == N
     assert source["rows_used"] == FREQUENCY.sum()
     kinds = {column["name"]: column for column in source["columns"]}
-    assert kinds["row"]["reason"] == "numbers the rows" and "n" not in kinds
+    assert kinds["row"]["reason"] == "row numbers" and "n" not in kinds
 
 
 def test_evaluation_counts_rows_by_the_weights_of_the_model(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_column_has_one_role() -> None:
         fit_table(FRAME, "kind", weights="kind")
     with pytest.raises(TableError, match="Column 'row' cannot be both id and excluded"):
         fit_table(FRAME, "kind", id_column="row", exclude=["row"])
-    with pytest.raises(TableError, match="exclude must be several names, got 'row'"):
+    with pytest.raises(TableError, match="exclude must be a list of names, got 'row'"):
         fit_table(FRAME, "kind", exclude="row")
 
 
@@ -131,7 +131,7 @@ def test_class_weights_and_budgets_reach_the_classifier() -> None:
     assert model.predict_proba(frame)[:, 1].mean() > plain.predict_proba(frame)[:, 1].mean()
     assert fit_table(frame, "kind", class_weight="balanced").classifier.class_weight == "balanced"
     for wrong, said in [
-        ({"2": 1.0}, "class_weight names '2', which is no class; there are '0' and '1'"),
+        ({"2": 1.0}, "class_weight names '2', which is not a class; the classes are '0' and '1'"),
         ({"1": -1.0}, "class_weight must have a positive number for each label, got -1.0 for '1'"),
         ("even", "class_weight must be balanced or a number"),
     ]:

@@ -49,30 +49,30 @@ class Scaling(StrEnum):
 
 @dataclass(frozen=True)
 class PACBayesBound:
-    """A bound on the error on new rows, and what it is made of.
+    """Upper bounds on the error on new rows, and their terms.
 
     Attributes
     ----------
     gibbs_bound : float
-        Upper bound on the error of one classifier drawn from the posterior for each row.
+        Upper bound on the error of the Gibbs classifier, which draws weights for each row.
     gibbs_error : float
-        Its error on the rows, estimated from draws.
+        Error of the Gibbs classifier on the rows, estimated from draws.
     joint_bound, joint_error : float
-        The same for the chance that two such classifiers both err on a row.
+        The same for the probability that two draws both misclassify a row.
     vote_bound : float
-        Upper bound on the error of the vote of all of them.
+        Upper bound on the error of the majority vote over the posterior.
     kl_weights, kl_structure, kl_settings : float
-        Divergence of posterior from prior in nats: values of the weights; which weights, components
-        and relevance vectors; settings, prior variances and scaling.
+        KL divergence of posterior from prior in nats: for the values of the weights; for the choice
+        of weights, components and relevance vectors; for settings, prior variances and scaling.
     n_rows : int
-        Rows that the errors were measured on, relevance vectors not among them.
+        Number of rows on which errors were measured, without relevance vectors.
     covariance_scale : float
-        Factor on the covariance of the weights that made the bound small.
+        Factor of the covariance of the weights, chosen to make the bound small.
     delta : float
-        Chance that some of the bounds do not hold.
+        Probability that any of the bounds does not hold.
     scaling_is_given : bool
-        Whether the bounds hold only if centers and scales of the inputs, which were learned from
-        the rows, are taken as known beforehand.
+        Whether the bounds treat centers and scales of the features, which were estimated from the
+        rows, as known in advance.
 
     Examples
     --------
@@ -116,33 +116,33 @@ def pac_bayes_bound(
     n_draws: int = 500_000,
     random_state: Any = 0,
 ) -> PACBayesBound:
-    """A bound on the error on new rows that holds with probability ``1 - delta``.
+    """PAC-Bayes bound on the error on new rows, which holds with probability ``1 - delta``.
 
-    Rows are assumed to be independent draws of one distribution, and no more. The classifiers are
-    drawn from ``N(w, covariance_)``, scaled by a factor; the prior mixes all models that could have
-    been learned. The relevance vectors of the dual form are training rows: errors are measured on
-    the others, and the choice is paid for.
+    The only assumption is that rows are independent draws from one distribution. The posterior is
+    ``N(w, covariance_)`` with the covariance scaled by a factor; the prior is a mixture over all
+    models that the fit could have returned. In the dual form, errors are measured on the rows that
+    are not relevance vectors, and the choice of the relevance vectors is part of the bound.
 
     Parameters
     ----------
     model : SDGMClassifier, KernelSDGMClassifier or a special case of them
         Fitted.
     X, y : array-like
-        The training rows, in the order of the fit.
+        The training rows, in the same order as in the fit.
     delta : float, default=0.05
-        Chance that the bounds do not hold.
+        Probability that the bounds do not hold.
     loss : {"error", "probability"}, default="error"
-        How a drawn classifier answers: with its most probable class, or with a class drawn from its
-        probabilities. The vote of the latter is the classifier of ``predictive="averaged"``. The
-        vote of the former is ``predictive="map"`` with two classes of one component each.
+        Whether a drawn classifier predicts its most probable class, or a class drawn from its
+        probabilities. The vote of the latter is the classifier with ``predictive="averaged"``. The
+        vote of the former is ``predictive="map"`` if there are two classes of one component each.
     scaling : {"given", "paid"}, default="given"
-        Whether the standardisation of the inputs (and ``gamma="scale"``) is taken as known before
-        the rows were seen, or rounded to a grid and paid for, some ten nats per input.
+        Whether the standardisation of the features (and ``gamma="scale"``) is treated as known in
+        advance, or rounded to a grid and included in the bound, at about ten nats per feature.
     n_alternatives : int, default=1
-        Models among which this one was chosen by its results on the same rows, by hand or by a
-        search.
+        Number of models from which this one was chosen by results on the same rows, by hand or in
+        a search.
     n_draws : int, default=500_000
-        Draws of a classifier for a row, in total.
+        Total number of draws over all rows.
     random_state : int, RandomState or None, default=0
         Seed of the draws.
 

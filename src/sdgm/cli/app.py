@@ -45,9 +45,7 @@ def sdgm(
             "--version", callback=print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Print the traceback of an error, for reports.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of errors.")] = False,
 ) -> None:
     """Sparse discriminative Gaussian mixtures: small probabilistic classifiers."""
     bugs.invocation.debug = debug

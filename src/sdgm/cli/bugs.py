@@ -67,10 +67,10 @@ def report(error: BaseException, console: Any) -> None:
     python = ".".join(map(str, sys.version_info[:3]))
     console.print(Text.assemble(("Internal error: ", "bold red"), what), soft_wrap=True)
     lines = (
-        "This is a mistake in sdgm, not in your command. Please report it with these lines:",
+        "This is a bug in sdgm. Please report it with these lines:",
         f"  sdgm {__version__}, Python {python}, {sys.platform}",
         f"  {command}",
     )
-    more = "and with the traceback, which sdgm --debug COMMAND prints."
+    more = "and the traceback that sdgm --debug COMMAND prints."
     for line in lines if invocation.debug else (*lines, more):
         console.print(line, markup=False, soft_wrap=True)

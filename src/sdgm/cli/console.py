@@ -23,12 +23,12 @@ console = Console(highlight=False)
 error_console = Console(highlight=False, stderr=True)
 remark_console = Console(highlight=False, stderr=True)  # silent with --quiet, as the first
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of sdgm fit.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by sdgm fit.")]
 DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet, .npz, or - for CSV.")
+    str, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .parquet or .npz; - for CSV.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an output file that exists.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
 
 
 def be_quiet(wanted: bool) -> bool:
@@ -145,7 +145,7 @@ def interrupted(writes: str | os.PathLike[str] | None, before: tuple[int, ...] |
     if writes is None:
         return "Interrupted."
     if str(writes) == "-":
-        return "Interrupted; the output is not complete."
+        return "Interrupted; the output is incomplete."
     if state_of(writes) == before:
         return "Interrupted; nothing was written."
     return f"Interrupted; {shown(writes, 200)} was written."
@@ -189,7 +189,7 @@ def load_table_model(path: Path) -> Any:
 
     if not isinstance(model, TableModel):
         raise ValueError(
-            f"{shown(path, 200)} holds a {type(model).__name__} without the columns of a table; "
-            "use a model of sdgm fit."
+            f"{shown(path, 200)} holds a {type(model).__name__} that was not fitted to a table; "
+            "use a model file written by sdgm fit."
         )
     return model

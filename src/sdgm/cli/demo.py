@@ -25,27 +25,25 @@ def demo(
     seed: Annotated[
         int,
         typer.Option(
-            min=0, max=2**32 - 1, metavar="N", help="Seed of the start, and of drawn rows."
+            min=0, max=2**32 - 1, metavar="N", help="Random seed of the fit and of generated rows."
         ),
     ] = 0,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Picture to write: .png, .svg or .pdf."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Plot to write: .png, .svg or .pdf."),
     ] = Path("sdgm-demo.png"),
     preset: Annotated[
-        Preset, typer.Option(help="Whose model the picture shows; the table has both.")
+        Preset, typer.Option(help="Preset of the plotted model; the table has both.")
     ] = Preset.PAPER,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Learn Ripley's two-class problem, compare with the paper, draw the boundary.
+    """Fit Ripley's two-class problem, compare with the paper, plot the boundary.
 
-    Needs no data file: where the published rows are not found, new ones are drawn.
+    Needs no data file: if the published rows are not found, new rows are generated.
     """
     can_draw = find_spec("matplotlib") is not None
-    with friendly_errors(), warnings.catch_warnings(), console.status("Learning"):
+    with friendly_errors(), warnings.catch_warnings(), console.status("Fitting"):
         if can_draw and not force:
             refuse_existing(output)
         from sklearn.exceptions import ConvergenceWarning
@@ -54,19 +52,19 @@ def demo(
 
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says so
         result = run_demo(seed=seed, preset=preset, output=output if can_draw else None)
-    console.print("[bold]Ripley's two-class problem, learned as in the paper[/bold]\n")
+    console.print("[bold]Ripley's two-class problem, fitted as in the paper[/bold]\n")
     console.print(
-        "Model: dual form, 3 components per class, kernel (x'z + 1)^2, inputs not scaled, "
+        "Model: dual form, 3 components per class, kernel (x'z + 1)^2, features not scaled, "
         f"seed {seed}."
     )
     console.print(data_line(result.data))
     console.print(results_table(result))
     console.print(notes(result), style="dim")
     if result.picture is None:
-        console.print('No picture: matplotlib is not installed (pip install "sdgm\\[plot]").')
+        console.print('No plot: matplotlib is not installed (pip install "sdgm\\[plot]").')
     else:
         picture = escape(str(result.picture))
-        line = f"Picture of the {preset} preset's model: [bold]{picture}[/bold]"
+        line = f"Plot of the model with preset {preset}: [bold]{picture}[/bold]"
         console.print(line, soft_wrap=True)
 
 
@@ -77,10 +75,10 @@ def data_line(data: Dataset) -> str:
     train, test = data.splits[0]
     folder = escape(str(data_folder()))
     if data.generated:
-        origin = f"drawn from Ripley's four Gaussians (the published ones are not in {folder})"
+        origin = f"generated from Ripley's four Gaussians (published rows not found in {folder})"
     else:
         origin = f"as published, from {folder}"
-    return f"Data: {len(train)} rows to learn from and {len(test)} to test on, {origin}."
+    return f"Data: {len(train)} training rows and {len(test)} test rows, {origin}."
 
 
 def results_table(result: DemoResult) -> Table:
@@ -96,7 +94,7 @@ def results_table(result: DemoResult) -> Table:
     for preset, outcome in result.outcomes.items():
         late = "" if result.models[preset].converged_ else " (not converged)"
         table.add_row(f"sdgm, preset {preset}{late}", *cells(outcome))
-    table.add_row("Bayes' rule", *cells(result.bayes), style="dim")
+    table.add_row("Bayes rule", *cells(result.bayes), style="dim")
     return table
 
 
@@ -119,9 +117,9 @@ def cells(outcome: Outcome) -> list[str]:
 def notes(result: DemoResult) -> str:
     """What to keep in mind when comparing."""
     text = (
-        "Weights before: the paper counts 5 N, since one of the 6 components is fixed; we count "
-        "the constants as well, and fast fixes none. Bayes' rule knows the true Gaussians.\n"
+        "Initial weights: the paper counts 5 N because one of the 6 components is fixed; sdgm also "
+        "counts the constants, and fast fixes none. The Bayes rule uses the true Gaussians.\n"
     )
     if result.data.generated:
-        text += "The paper's numbers are for the published rows, not for these.\n"
+        text += "The paper's numbers refer to the published rows, not to these.\n"
     return text

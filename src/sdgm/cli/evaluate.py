@@ -28,11 +28,14 @@ SHOWN_ROWS = 5
 def evaluate(
     model: ModelFile,
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Table with labels: .csv, .tsv, ..., - for CSV.")
+        str,
+        typer.Argument(
+            metavar="DATA", help="Labelled table: .csv, .tsv, .parquet or .npz; - for CSV."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model on a table with labels: error, log loss, Brier score, calibration."""
+    """Evaluate a model on a labelled table: error, log loss, Brier score, calibration."""
     with friendly_errors():
         check_exists(data)
         loaded = load_table_model(model)

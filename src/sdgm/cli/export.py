@@ -61,8 +61,7 @@ def export(
         Language,
         typer.Option(
             "--to",
-            help="A C99 header, a module of JavaScript, a file of plain Python, an ONNX model, or "
-            "a card in JSON.",
+            help="C99 header, JavaScript module, plain Python, ONNX model or JSON.",
         ),
     ],
     output: Annotated[
@@ -71,14 +70,14 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="File to write: MODEL.h and the like; - for stdout.",
+            help="File to write, by default MODEL.h or similar; - for stdout.",
         ),
     ] = None,
     precision: Annotated[
         Precision | None,
         typer.Option(
-            help="Numbers to compute with, double if not given: fixed in C alone, float_only in "
-            "ONNX alone, where float stands for the tensors."
+            help="Number format, by default double. fixed is for C, float_only for ONNX, where "
+            "float applies to inputs and outputs only."
         ),
     ] = None,
     name: Annotated[
@@ -86,19 +85,19 @@ def export(
         typer.Option(
             metavar="PREFIX",
             callback=valid(check_name),
-            help="Prefix of the functions in C, sdgm if not given.",
+            help="Prefix of the C functions, by default sdgm.",
         ),
     ] = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Write a model for other programs: C, JavaScript, plain Python, ONNX, or JSON."""
+    """Export a model to C, JavaScript, plain Python, ONNX or JSON."""
     check_options(to, precision, name)
     path = output or model.with_suffix(SUFFIXES[to][0])
     is_text = str(path) == "-"
     with friendly_errors(writes=path), options_named():
         if is_text and to is Language.ONNX:
-            raise ValueError("--to onnx is not text; name a file in place of -.")
+            raise ValueError("--to onnx cannot write to stdout; give a file name instead of -.")
         if not is_text:
             check_output(path, SUFFIXES[to], model)
         if not force and not is_text:
@@ -132,7 +131,7 @@ def exported(
         source = to_c(model, precision=precision, name=name, path=path)
         remark = (
             f"{source.flash_bytes:,} bytes of flash, {source.ram_bytes:,} of stack, "
-            f"{source.multiply_adds:,} multiply-adds a row"
+            f"{source.multiply_adds:,} multiply-adds per row"
         )
         if source.error_bound is not None:
             remark += f"; probabilities are off by at most {source.error_bound:.1e}"
@@ -178,12 +177,14 @@ def check_name(name: str | None) -> None:
 def check_options(to: Language, precision: Precision | None, name: str | None) -> None:
     """Refuse options that do not apply to the language."""
     if name is not None and to is not Language.C:
-        raise typer.BadParameter(f"--name is for --to c; leave it out for --to {to}.")
+        raise typer.BadParameter(f"--name applies to --to c only; leave it out for --to {to}.")
     if precision is not None and to in (Language.JSON, Language.JAVASCRIPT):
         raise typer.BadParameter(
-            f"--precision is for --to c, py and onnx; --to {to} has all digits."
+            f"--precision applies to --to c, py and onnx only; leave it out for --to {to}."
         )
     if precision is Precision.FIXED and to is not Language.C:
-        raise typer.BadParameter("--precision fixed is for --to c; try float.")
+        raise typer.BadParameter("--precision fixed is available for --to c only; try float.")
     if precision is Precision.FLOAT_ONLY and to is not Language.ONNX:
-        raise typer.BadParameter("--precision float_only is for --to onnx; try float.")
+        raise typer.BadParameter(
+            "--precision float_only is available for --to onnx only; try float."
+        )

@@ -60,23 +60,21 @@ def fit(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            "--exclude", metavar="COLUMN", help="Column not to learn from; may be repeated."
-        ),
+        typer.Option("--exclude", metavar="COLUMN", help="Column to leave out; may be repeated."),
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="How often each row counts: frequencies or weights."),
+        typer.Option(metavar="COLUMN", help="Column of frequencies or sample weights."),
     ] = None,
     form: Annotated[
-        Form, typer.Option(help="Quadratic features, kernels at rows, or the better of both.")
+        Form, typer.Option(help="Quadratic features, kernels, or the better of the two.")
     ] = Form.AUTO,
     components: Annotated[
         str,
         typer.Option(
             metavar="auto|N",
             callback=valid(checked_components),
-            help="Components that each class starts with.",
+            help="Initial number of components per class.",
         ),
     ] = "auto",
     max_weights: Annotated[
@@ -84,19 +82,19 @@ def fit(
         typer.Option(
             metavar="N",
             callback=valid(check_max_weights),
-            help="Most weights that the model may have.",
+            help="Maximum number of weights.",
         ),
     ] = None,
     teacher: Annotated[
         Teacher,
-        typer.Option(help="Learn from our dense model, the labels, a forest or boosted trees."),
+        typer.Option(help="Learn from a dense model, the labels, a forest or boosted trees."),
     ] = Teacher.AUTO,
     class_weight: Annotated[
         str | None,
         typer.Option(
             metavar="balanced|LABEL=N,...",
             callback=valid(class_weight_from),
-            help="Factor on the weight of the rows of a class.",
+            help="Weights of the classes.",
         ),
     ] = None,
     test_size: Annotated[
@@ -104,14 +102,14 @@ def fit(
         typer.Option(
             metavar="SHARE",
             callback=valid(check_test_size),
-            help="Rows to hold out and test on; 0 for none.",
+            help="Fraction of rows held out for the test; 0 for none.",
         ),
     ] = 0.25,
     missing: Annotated[
-        Missing, typer.Option(help="Fill in missing values, or refuse them.")
+        Missing, typer.Option(help="Impute missing values, or stop with an error.")
     ] = Missing.IMPUTE,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Learn again from all rows after the test.")
+        bool, typer.Option("--refit", help="Refit to all rows after the test.")
     ] = False,
     seed: Annotated[
         int, typer.Option(min=0, max=2**31, metavar="N", help="Random seed for split and fit.")
@@ -120,15 +118,16 @@ def fit(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Learn to predict a column of a table, test it on rows held out, save the model.
+    """Fit a model to a table, test it on held-out rows and save it.
 
-    Numbers are used as they are, dates as days, and names one-hot encoded.
+    Numeric columns are standardised, dates become days since 1970,
+    and text columns are one-hot encoded.
 
-    Missing numbers become the median, with an indicator feature;
-    missing names are a level of their own.
+    Missing numbers are replaced by the median, with an indicator feature;
+    missing text is a category of its own.
 
-    Empty cells are missing, and so are NA, N/A, NaN, null and ?;
-    among numbers also none, missing, a dash and a dot.
+    Empty cells, NA, N/A, NaN, null and ? are missing values;
+    in numeric columns also none, missing, a dash and a dot.
     """
     with friendly_errors(writes=output):
         check_exists(data)
@@ -179,7 +178,7 @@ def learning_shown() -> Iterator[Any]:
         def tell(form: str, n_iterations: int) -> None:
             interrupts.check()
             many = f"{n_iterations} iterations" if n_iterations else ""
-            bars.update(task, description=f"Learning the {form} form", iterations=many)
+            bars.update(task, description=f"Fitting the {form} form", iterations=many)
 
         yield tell
 
@@ -198,14 +197,14 @@ def show(model: Any, output: Path, n_bytes: int) -> None:
     console.print()
     if "held_out" in record:
         held_out = record["held_out"]
-        console.print(Text(f"On {held_out['rows']:,} rows held out", style="bold"))
+        console.print(Text(f"On {held_out['rows']:,} held-out rows", style="bold"))
         console.print(scores_table(held_out, record["baselines"], f"sdgm, {record['form']} form"))
         console.print(Text(verdict(held_out, record["baselines"]), style="dim"))
         console.print()
     for sentence in record["warnings"]:
         note(sentence)
     is_tested = "held_out" in record and not record["refit"]
-    which = "the model that was tested" if is_tested else "the model learned from all rows"
+    which = "the tested model" if is_tested else "fitted to all rows"
     where = escape(str(output))
     console.print(f"Saved [bold]{where}[/bold] ({size(n_bytes)}), {which}.", soft_wrap=True)
     commands = f"predict {where} NEW.csv -o out.csv", f"inspect {where}", f"report {where}"
@@ -217,7 +216,7 @@ def verdict(held_out: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
     """Whether the model is better than the baselines."""
     for baseline in baselines:
         if held_out["log_loss"] >= baseline["log_loss"]:
-            return f"No better here than {baseline['name']}, going by the log loss."
+            return f"Not better than {baseline['name']} by log loss."
     best = min(baselines, key=lambda baseline: baseline["log_loss"])
     percent = 100 * (1 - held_out["log_loss"] / best["log_loss"])
     below = f"Log loss {percent:.0f}% below {best['name']}"
@@ -272,9 +271,9 @@ def columns_table(source: dict[str, Any], id_column: str | None) -> Any:
     if len(ordered) > MAX_COLUMNS:
         table.add_row(f"{len(ordered) - MAX_COLUMNS} more", "", "", "", style="dim")
     if source.get("weights"):
-        table.add_row(Text(shown(source["weights"])), "weight of the rows", "", "", style="dim")
+        table.add_row(Text(shown(source["weights"])), "sample weight", "", "", style="dim")
     if id_column:
-        table.add_row(Text(shown(id_column)), "id", "", "kept in predictions", style="dim")
+        table.add_row(Text(shown(id_column)), "ID", "", "copied to predictions", style="dim")
     return table
 
 

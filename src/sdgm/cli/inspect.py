@@ -11,12 +11,10 @@ from sdgm.cli.console import AsJson, ModelFile, console, friendly_errors, load_m
 
 def inspect(
     model: ModelFile,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All rows of long tables, not only the first.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Print long tables in full.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Describe the model: the terms of every class and component, with their uncertainty."""
+    """Describe a model: the terms of every class and component, with their uncertainty."""
     with friendly_errors():
         loaded = load_model(model)
         from sdgm.description import describe

@@ -34,25 +34,29 @@ def predict(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Predictions: .csv, .tsv, .parquet, - for CSV."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write: .csv, .tsv or .parquet; - for CSV.",
         ),
     ] = "-",
-    proba: Annotated[bool, typer.Option("--proba", help="Probability of each class.")] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of each class.")
+    ] = False,
     std: Annotated[
-        bool, typer.Option("--std", help="Standard deviations of the probabilities.")
+        bool, typer.Option("--std", help="Add standard deviations of the probabilities.")
     ] = False,
     id_column: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Row ID to keep, if not the model's."),
+        typer.Option("--id", metavar="COLUMN", help="Row ID to copy, if not the model's."),
     ] = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Predict the label of every row, in the order of the rows and in constant memory.
+    """Predict the label of every row, in order and in constant memory.
 
-    Columns are found by name. The output has the id column unchanged,
-    predicted_TARGET, with --proba one P(CLASS) for each class,
-    and with --std one std(CLASS) for each.
+    Columns are matched by name. The output has the ID column, predicted_TARGET,
+    with --proba a column P(CLASS) for each class, and with --std a column std(CLASS).
     """
     with friendly_errors(writes=output):
         check_exists(data)
@@ -71,7 +75,10 @@ def predict(
             names = listed(map(shown, done.ignored), most=8)
             note(f"ignored columns that were not in the training table: {names}.")
         if done.lacks_id:
-            note(f"the table has no column {shown(loaded.id_column)}; rows are in order.")
+            note(
+                f"the table has no column {shown(loaded.id_column)}; predictions are in the order "
+                "of the rows."
+            )
         for remark in reading_remarks(shown(data, 60), done.encoding, done.short_rows):
             note(remark)
         if output != "-":

@@ -28,13 +28,13 @@ def report(
     ] = Path("report.html"),
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="FILE", help="Table with labels to test on instead."),
+        typer.Option("--data", metavar="FILE", help="Labelled table to evaluate the model on."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Write the model and its training as one HTML file that needs no network."""
+    """Write a report on the model and its fit as a single HTML file."""
     with friendly_errors(writes=output):
         check_exists(data)
         if str(output) != "-":

@@ -78,7 +78,7 @@ class DaskMixin:
         reason = why_not_by_sums(plan) if is_large else None
         if reason is not None:
             raise ValueError(
-                f"{reason}, which is not done with more than {LARGE_ROWS} rows on a cluster; use "
+                f"{reason}, which is not supported with more than {LARGE_ROWS} rows on Dask; use "
                 "another setting, or the classifier for arrays in memory."
             )
         classes, weights = weights_by_label(y, s)

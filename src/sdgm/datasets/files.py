@@ -24,7 +24,7 @@ class MissingDataError(FileNotFoundError):
     --------
     >>> print(MissingDataError("a/b.npz", "b.npz from https://example.org", Path("data")))
     a/b.npz is not in the data folder data: get b.npz from https://example.org and put it in
-    data...a, or let the environment variable SDGM_DATA name the folder that has it.
+    data...a, or set the environment variable SDGM_DATA to the folder that has it.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class MissingDataError(FileNotFoundError):
         place = (folder / file).parent if put_in is None else folder / put_in
         super().__init__(
             f"{file} is not in the data folder {folder}: get {where_to_get} and put it in "
-            f"{place}, or let the environment variable SDGM_DATA name the folder that has it."
+            f"{place}, or set the environment variable SDGM_DATA to the folder that has it."
         )
 
 
@@ -50,7 +50,7 @@ class DamagedDataError(ValueError):
     def __init__(self, *paths: Path) -> None:
         super().__init__(
             f"{' or '.join(map(str, paths))} is damaged or another version (its checksum is not "
-            "the expected one); remove it or get it anew."
+            "the expected one); delete it and download it again."
         )
 
 

@@ -69,8 +69,8 @@ class Layout:
         if chosen:
             lines += self.items("chosen from the training rows: ", chosen)
         if description.fidelity is not None:
-            lost = f"{_number(description.fidelity)} nats between the training rows"
-            lines += self.wrapped(f"divergence from the teacher that it learned from: {lost}")
+            lost = f"{_number(description.fidelity)} nats at held-out synthetic rows"
+            lines += self.wrapped(f"divergence from the teacher: {lost}")
         for start, names in (("used: ", description.inputs), ("not used: ", description.unused)):
             if names:
                 lines += self.items(start, [self.name(each) for each in names])
@@ -78,18 +78,18 @@ class Layout:
 
     def formula(self, description: Description) -> list[str]:
         """How the numbers below become probabilities."""
-        of = "of standardised inputs" if description.standardized else "of the inputs as they are"
+        of = "of standardised features" if description.standardized else "of unscaled features"
         modes = [mode for each in description.classes for mode in each.modes]
         sentences = [
-            f"The score of a mode is ln(share) plus its terms, {of}. The probability of a class is "
+            f"The score of a mode is ln(share) plus its terms {of}. The probability of a class is "
             "the sum of exp(score) over its modes, divided by the sum over all modes."
         ]
         if description.kernel is not None:
             sentences.append(f"The terms are kernels at relevance vectors, {description.kernel}.")
         if any(term.std is not None for mode in modes for term in mode.terms):
             sentences.append(
-                "In brackets: posterior standard deviation. Terms are sorted by weight over "
-                "deviation."
+                "Posterior standard deviations are in brackets. Terms are sorted by weight over "
+                "standard deviation."
             )
         if any(mode.gaussian is not None for mode in modes):
             sentences.append(
@@ -113,7 +113,7 @@ class Layout:
         """The terms of a mode with their signs, the constant last."""
         parts = [self.signed(term, first=i == 0) for i, term in enumerate(mode.all_terms)]
         if not mode.terms:
-            return self.wrapped(start + ", ".join(["the same everywhere", *parts]), INDENT)
+            return self.wrapped(start + ", ".join(["constant", *parts]), INDENT)
         return self.items(start, parts, separator=" ")
 
     def signed(self, term: TermDescription, *, first: bool) -> str:
@@ -129,7 +129,7 @@ class Layout:
         """Mean, deviations, and correlations by their size."""
         names = [self.name(each) for each in gaussian.features]
         means = [
-            f"{each} {mean:.4g} (deviation {std:.3g})"
+            f"{each} {mean:.4g} (std {std:.3g})"
             for each, mean, std in zip(names, gaussian.mean, gaussian.std, strict=True)
         ]
         pairs = [
@@ -162,7 +162,7 @@ class Layout:
         if not description.standardized or not used:
             return []
         rows = [[self.name(each.name), f"{each.center:.5g}", f"{each.scale:.4g}"] for each in used]
-        caption = self.wrapped("standardised inputs are (x - center) / scale")
+        caption = self.wrapped("standardised features are (x - center) / scale")
         return [*caption, *self.table([["", "center", "scale"], *rows])]
 
     # --- names, lines and tables ---

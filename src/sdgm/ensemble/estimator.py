@@ -35,20 +35,19 @@ REMEDIES = ["fewer rows", "fewer columns"]
 
 
 class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
-    """Dense classifier in closed form: kernel ridge regressions and Gaussian classes, averaged.
+    """Average of kernel ridge regressions and Gaussian discriminant analyses, in closed form.
 
-    Every member is fitted to all rows at once and predicts each row exactly as if the row had been
-    left out. On these predictions its scores are calibrated to probabilities, its ridge is chosen,
-    and the weights of the members in the average are found. There is nothing to set, and nothing is
-    random.
+    The exact leave-one-out predictions of every member are used to choose its ridge parameter, to
+    calibrate its probabilities, and to find the weights of the members in the average. There are no
+    hyperparameters, and the fit is deterministic.
 
-    For accuracy without a look inside; `SDGMClassifier` and `KernelSDGMClassifier` are small
-    models that can be read, which learn from this one.
+    Use it for accuracy only. `SDGMClassifier` and `KernelSDGMClassifier` are small and readable
+    models that are distilled from this one.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weights of the samples of each class.
+        Weights of the classes, which multiply the sample weights.
 
     Attributes
     ----------
@@ -59,12 +58,11 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
     member_weights_ : dict
         Weight of each member in the average, by name.
     loo_log_loss_ : float
-        Log loss of the training rows, each predicted without it; with more than 32,768 rows, of a
-        sample of them.
+        Leave-one-out log loss of the training rows; with more than 32,768 rows, of a sample.
     loo_proba_ : array of shape (n_samples, n_classes)
-        Probabilities of the training rows, each predicted without it; up to 32,768 rows.
+        Leave-one-out probabilities of the training rows; up to 32,768 rows.
     train_proba_ : array of shape (n_samples, n_classes)
-        Probabilities of the training rows, as `predict_proba` gives them; up to 32,768 rows.
+        In-sample probabilities of the training rows; up to 32,768 rows.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -97,7 +95,7 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts; zero leaves it out.
+            Sample weights, treated as frequencies; zero leaves a sample out.
 
         Returns
         -------

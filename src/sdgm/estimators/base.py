@@ -77,21 +77,21 @@ class BaseSDGM(
 
     @property
     def fidelity_(self) -> float:
-        """Mean divergence from the teacher, in nats, at rows that nothing was learned from."""
+        """Mean divergence from the teacher, in nats, at held-out synthetic rows."""
         if not self.training_.learned_reference:
-            raise AttributeError("fidelity_ is there only after a fit that had a teacher.")
+            raise AttributeError("fidelity_ is only available after a fit with a teacher.")
         return self.training_.candidates[0].divergence
 
     @property
     def weights_path_(self) -> dict[str, Any]:
-        """The way to ``max_weights``, if there was a limit."""
+        """The elimination path to ``max_weights``, if it was given."""
         if self.training_.weights_path is None:
-            raise AttributeError("weights_path_ is there only after a fit with max_weights.")
+            raise AttributeError("weights_path_ is only available after a fit with max_weights.")
         return self.training_.weights_path
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the classifier from labelled rows.
+        """Fit the classifier to labelled rows.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class BaseSDGM(
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts; zero leaves it out.
+            Sample weights, treated as frequencies; zero leaves a sample out.
 
         Returns
         -------
@@ -192,8 +192,8 @@ def refuse_teacher(plan: Plan) -> None:
     """A sample decides what a model of many rows looks like, and labels of all rows the rest."""
     if is_given(plan.teacher):
         raise ValueError(
-            f"a teacher can be learned from up to {LARGE_ROWS} rows; fit to a sample of "
-            "them, or set teacher='auto'."
+            f"a teacher is supported up to {LARGE_ROWS} rows; fit to a sample of them, or set "
+            "teacher='auto'."
         )
 
 

@@ -102,7 +102,7 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     if is_given(teacher):
         P, log_loss, proba = taught(teacher, own, problem.classes)
     else:
-        what = f"What a teacher of {N} rows says of {n_others} others"
+        what = f"A teacher of {N} rows that predicts {n_others} others"
         require_memory(prediction_bytes(N, n_others), what, ["fewer rows"])
         P, log_loss, proba = taught_by_ensemble(own, problem.class_factor)
     read = np.arange(rows.X.shape[1]) if problem.inputs is None else problem.inputs
@@ -175,8 +175,8 @@ def out_of_fold(teacher: Any, rows: Sample, classes: np.ndarray[Any, Any]) -> Fl
         fewest = classes.tolist()[int(counts.argmin())]
         if n_folds < 2:
             raise ValueError(
-                f"class {fewest!r} has a single row, and a teacher must predict rows that it has "
-                "not seen; leave the class out, or hand in a FrozenEstimator."
+                f"class {fewest!r} has a single row, but cross-fitting the teacher needs at least "
+                "two; leave the class out, or pass a FrozenEstimator."
             )
         warn_user(
             f"Class {fewest!r} has {n_folds} rows: the teacher is cross-fitted in {n_folds} "
@@ -203,7 +203,7 @@ def fitted_clone(
         return copy.fit(X, y, **weights)
     except Exception as error:
         raise ValueError(
-            f"the teacher could not be fitted ({what}): {error}; see the error above, or name "
+            f"the teacher could not be fitted ({what}): {error}; see the error above, or use "
             "another teacher."
         ) from error
 
@@ -227,7 +227,7 @@ def checked_proba(teacher: Any, classes: np.ndarray[Any, Any]) -> Proba:
                 f"{len(known)} classes; one row per sample and one column per class are needed."
             )
         if not np.isfinite(P).all():
-            raise ValueError("the teacher's probabilities are not all finite; take another.")
+            raise ValueError("the teacher's probabilities are not all finite; use another teacher.")
         if (P < 0.0).any() or np.abs(P.sum(axis=1) - 1.0).max() > SUM_TOLERANCE:
             raise ValueError(
                 "the teacher's probabilities are negative or do not sum to one; calibrate it."

@@ -121,7 +121,7 @@ def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | No
     key = plan.key(columns.basis)
     if training.settings != key:
         raise ValueError(
-            f"warm_start cannot go on from {training.settings} to {key}; set warm_start=False."
+            f"warm_start cannot continue from {training.settings} to {key}; set warm_start=False."
         )
     state = model.among(columns.basis)
     if not problem.recipe.learns_alpha:
@@ -244,19 +244,19 @@ def warn_about(training: Training) -> None:
     n_iter, of_what, remedy = training.n_iter, "", ""
     if training.learned_reference:
         of_what = " of the chosen model"
-        remedy = "give the settings instead of leaving them open"
+        remedy = "give the settings instead of having them chosen"
     if training.stop_reason == Stop.MAX_ITER:
         change = f" (last relative change {training.history[-1].alpha_change:.2g})"
         warn_user(
-            f"Learning{of_what} stopped at max_iter={n_iter} before it converged"
+            f"The fit{of_what} stopped at max_iter={n_iter} before it converged"
             f"{'' if remedy else change}; raise max_iter or tol{', or ' * bool(remedy)}{remedy}.",
             ConvergenceWarning,
         )
     elif training.stop_reason == Stop.NUMERICAL:
-        remedy = remedy or "standardise the inputs, or lower the scale of the kernel"
+        remedy = remedy or "standardise the features, or use a smaller kernel scale"
         warn_user(
-            f"Learning{of_what} stopped after {n_iter} iterations because the posterior "
-            "precision of the weights could not be factorised; the model is the one reached so "
-            f"far. {remedy[0].upper()}{remedy[1:]}.",
+            f"The fit{of_what} stopped after {n_iter} iterations because the posterior "
+            "precision of the weights could not be factorised; the last state is kept. "
+            f"{remedy[0].upper()}{remedy[1:]}.",
             NumericalTroubleWarning,
         )

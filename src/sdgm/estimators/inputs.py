@@ -51,7 +51,7 @@ def with_inputs(plan: Plan, X: FloatArray, y: np.ndarray[Any, Any], sample_weigh
         inputs = plan.previous[0].scaler.inputs
         if len(inputs) != n_inputs:
             raise ValueError(
-                f"warm_start cannot go on from {len(inputs)} features in use to {n_inputs}; set "
+                f"warm_start cannot continue from {len(inputs)} features in use to {n_inputs}; set "
                 "warm_start=False."
             )
     elif n_inputs < D:

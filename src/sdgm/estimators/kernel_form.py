@@ -78,7 +78,8 @@ class KernelForm:
         if not (callable(kernel) or self.is_precomputed or kernel in set(KernelName)):
             known = ", ".join(repr(str(name)) for name in KernelName)
             raise ValueError(
-                f"kernel must be one of {known}, 'precomputed' or a callable, got {kernel!r}."
+                f"kernel must be one of 'auto', {known}, 'precomputed' or a callable, got "
+                f"{kernel!r}."
             )
         if isinstance(gamma, str) and gamma != "scale":
             raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}.")

@@ -78,8 +78,7 @@ def check_classes(classes: np.ndarray[Any, Any]) -> None:
     """Refuse a single class."""
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes.tolist()[0]!r}; "
-            "a classifier needs samples of at least two."
+            f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least two."
         )
 
 
@@ -213,13 +212,12 @@ def check_teacher(teacher: Any) -> None:
         raise ValueError(f"teacher must be 'auto', None or a classifier, got {teacher!r:.60}.")
     if not is_classifier(teacher):
         raise ValueError(
-            f"teacher must be a classifier, and {type(teacher).__name__} is none; a sparse model "
-            "learns the probabilities of classes."
+            f"teacher must be a classifier with predict_proba, got {type(teacher).__name__}."
         )
     if not hasattr(teacher, "predict_proba"):
         raise ValueError(
-            f"the teacher {type(teacher).__name__} has no predict_proba; take one that has, or "
-            "wrap it in scikit-learn's CalibratedClassifierCV."
+            f"the teacher {type(teacher).__name__} has no predict_proba; use another, or wrap "
+            "it in scikit-learn's CalibratedClassifierCV."
         )
 
 

@@ -185,10 +185,10 @@ def check_max_features(limit: object, form: Form) -> None:
     """Refuse a budget of inputs that cannot be, as far as that is known without them."""
     positive_integer("max_features", limit)
     if form.is_precomputed or callable(getattr(form, "kernel", None)):
-        what = "kernel='precomputed' has none" if form.is_precomputed else "a function hides them"
+        what = "precomputed" if form.is_precomputed else "a function"
         raise ValueError(
-            f"max_features chooses from the inputs of a kernel, and {what}; name a kernel, or set "
-            "max_features=None."
+            f"max_features needs one of the named kernels, but kernel is {what}; use kernel="
+            "'poly', 'rbf' or 'linear', or set max_features=None."
         )
 
 
@@ -206,7 +206,7 @@ def teacher_of(estimator: Any) -> Any:
         if teacher is not None and estimator.prior != Prior.ARD:
             raise ValueError(
                 f"settings of {type(estimator).__name__} cannot be 'auto', since that needs "
-                "prior='ard'; give them values, or take SDGMClassifier."
+                "prior='ard'; give them values, or use SDGMClassifier."
             )
     if teacher is None:
         return None

@@ -171,7 +171,7 @@ def check_same_inputs(model: FittedModel, D: int) -> None:
     before = len(model.scaler.center)
     if before != D:
         raise ValueError(
-            f"warm_start cannot go on from {before} features to {D}; set warm_start=False."
+            f"warm_start cannot continue from {before} features to {D}; set warm_start=False."
         )
 
 
@@ -179,7 +179,7 @@ def check_same_classes(model: FittedModel, classes: np.ndarray[Any, Any]) -> Non
     """Refuse to go on from a model of other classes."""
     if not np.array_equal(model.classes, classes):
         raise ValueError(
-            f"warm_start cannot go on from classes {model.classes.tolist()} to "
+            f"warm_start cannot continue from classes {model.classes.tolist()} to "
             f"{classes.tolist()}; set warm_start=False."
         )
 

@@ -14,133 +14,133 @@ class SDGMClassifier(BaseSDGM):
     """Sparse discriminative Gaussian mixture, original form.
 
     Each class is a mixture of Gaussians, trained discriminatively: the score of a component is a
-    weighted sum of the quadratic features of the input. Sparse Bayesian learning removes weights
-    and whole components while it learns.
+    weighted sum of quadratic features of the input. Sparse Bayesian learning prunes weights and
+    whole components during the fit.
 
-    A dense model is fitted to the training rows first, the teacher, and the smallest sparse model
-    that says the same is learned from it. Settings that are "auto" are chosen on the way.
+    By default, a dense model (the teacher) is fitted to the training rows first, and the smallest
+    sparse model that reproduces its probabilities is distilled from it. Parameters that are "auto"
+    are chosen in the process.
 
     Parameters
     ----------
     n_components : int, mapping from label to int, sequence of int or "auto", default="auto"
-        Components that each class starts with. "auto" chooses from 1, 2 and 3; without a teacher
-        to choose by it is 3.
+        Initial number of components per class. "auto" chooses from 1, 2 and 3; without a teacher
+        it is 3.
     covariance_type : {"full", "diag", "spherical", "tied", "auto"}, default="auto"
-        Which quadratic features there are: all products; squares only; the squared norm only; none,
-        which makes the model linear. "auto" is the first of "full", "diag" and "tied" that there is
-        room for; without a teacher, "full".
+        Quadratic features: all products, squares only, the squared norm only, or none, which makes
+        scores linear. "auto" is the first of "full", "diag" and "tied" with at most 4,000 terms;
+        without a teacher it is "full".
     teacher : "auto", None or classifier, default="auto"
-        What is learned from, and what settings are chosen by. None: the labels, as in the paper.
-        "auto": the probabilities of a `KernelEnsembleClassifier`; with a ridge prior, the paper's
-        preset, inputs that are not standardised, an array for ``init`` or a precomputed kernel, the
-        labels. Or those of any classifier of scikit-learn's kind, fitted to the rows, and to folds
-        of them for what it says of rows that it has not seen; in a ``FrozenEstimator`` it is taken
-        as it is.
+        What the model learns from. None: the labels, as in the paper. "auto": the probabilities of
+        a `KernelEnsembleClassifier`, except with a ridge prior, the paper's preset, features that
+        are not standardised, an array for ``init`` or a precomputed kernel, where it is None. A
+        scikit-learn classifier: its probabilities, from a fit to all rows and from cross-fitting.
+        A ``FrozenEstimator`` is used without fitting it.
     prior : {"ard", "ridge"}, default="ard"
-        `ard` learns one precision per weight and prunes; `ridge` keeps all at ``alpha``.
+        "ard" learns one precision per weight and prunes weights; "ridge" fixes all precisions at
+        ``alpha``.
     alpha : float, default=1.0
         Precision of the weights with ``prior="ridge"``.
     preset : {"fast", "paper"}, default="fast"
-        How learning proceeds: quickly, with all components free and the class prior kept, or as the
-        authors do it, with their thresholds and no scaling of inputs.
+        Variant of the algorithm. "fast" leaves all components free and keeps the class prior;
+        "paper" follows the authors' program, with its thresholds and without scaling.
     standardize : bool or None, default=None
-        Whether to bring inputs to mean zero and deviation one. None leaves it to the preset: yes
-        for `fast`, no for `paper`.
+        Whether to standardise features to mean zero and standard deviation one. None means True
+        for the preset "fast" and False for "paper".
     init : {"kmeans", "gmm", "random"} or array of shape (n_samples, n_components), default="kmeans"
-        Responsibilities to start from: k-means within each class, Gaussian mixtures within each
-        class, at random, or given.
+        Initial responsibilities: k-means within each class, Gaussian mixtures within each class,
+        random, or an array.
     n_init : int, default=1
-        Number of starts, of which the one with the highest evidence is kept.
+        Number of initialisations; the fit with the highest evidence is kept.
     max_iter : int or None, default=None
-        Limit of outer iterations; None for the preset's own.
+        Maximum number of outer iterations; None for the preset's value.
     tol : float or None, default=None
-        Relative change of the precisions (of the mixture weights, with a ridge prior) that counts
-        as converged; None for the preset's own.
+        Tolerance on the relative change of the precisions (with a ridge prior, of the mixture
+        weights); None for the preset's value.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the sample weights by class.
+        Weights of the classes, which multiply the sample weights.
     predictive : {"map", "averaged"}, default="map"
-        Probabilities from the most probable weights, or averaged over their posterior.
+        Whether probabilities use the MAP weights or are averaged over their posterior.
     max_weights : int or None, default=None
-        The most weights that the model may have. Once it has learned, the weights that cost least
-        leave one after the other, and the others are estimated anew, as in `weights_path`.
+        Maximum number of weights. After the fit, weights are removed by backward elimination, and
+        the others are re-estimated, as in `weights_path`.
     max_features : int or None, default=None
-        The most features that the model may read. They are chosen first, with the teacher, by
-        default a `KernelEnsembleClassifier`: those that tell most of what it says. The fit then
-        sees no others.
+        Maximum number of features. They are selected first, as those that explain most of the
+        teacher (by default a `KernelEnsembleClassifier`); the fit uses no others.
     max_divergence : float or None, default=None
-        Only with a teacher: the mean divergence from it, in nats, up to which a model says the
-        same. The smallest such model is taken. None is 0.005, or a twentieth of the teacher's own
-        log loss if that is more. With zero the closest of all candidates is taken, which is the
-        largest more often than not; with ``max_weights`` the closest within.
+        Only with a teacher: the smallest model whose mean divergence from the teacher, in nats, is
+        at most this is chosen. None means 0.005, or a twentieth of the teacher's own log loss if
+        that is larger. With zero the closest candidate is chosen, which is usually the largest;
+        with ``max_weights``, the closest within the budget.
     random_state : int, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initialisation.
     warm_start : bool, default=False
-        Go on from the last fit: its weights, precisions and components, and its scaling of inputs.
+        Whether to start from the weights, precisions, components and scaling of the last fit.
     n_jobs : int or None, default=None
-        Processes for several starts.
+        Number of processes for ``n_init`` > 1.
     verbose : int, default=0
-        One for a line now and then, two for a line per iteration.
+        1 prints some progress, 2 a line per iteration.
     record_states : bool, default=False
-        Keep the state after every iteration in ``history_``, for films of the learning. Its
-        columns count the candidates in order, the constant being column 0.
+        Whether to keep the state after every iteration in ``history_``, for animations. Its
+        columns are the candidates in order; column 0 is the constant.
     checkpoint : path or None, default=None
-        File to keep what has been learned in, every few seconds. A fit that was killed and is
-        started again with the same data and settings goes on from there, and ends with the same
-        model; the file is removed then.
+        File in which the state of the fit is saved every few seconds. If a fit is killed and
+        started again with the same data and parameters, it resumes from this file and ends with
+        the same model. The file is removed at the end.
     solver : {"auto", "full", "block"}, default="auto"
-        How Newton's matrix is dealt with: as a whole, or by its diagonal blocks, one per component,
-        and conjugate gradients, whose time and memory grow linearly with the components. The mode
-        is the same; the evidence, and with it which weights leave, is approximate. "auto" takes
-        the blocks where the whole would be several times the work.
+        "full" factorises the whole Hessian. "block" uses conjugate gradients, preconditioned by the
+        diagonal blocks of the components; time and memory grow linearly with the number of
+        components. The mode is the same, but the evidence, and therefore which weights are removed,
+        is approximate. "auto" uses "block" if "full" would be several times as expensive.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     n_components_ : array of shape (n_classes,)
-        Components left in each class. Those without weights count as one, the background.
+        Remaining components of each class. Components without weights count as one background
+        component.
     n_active_weights_ : int
-        Pairs of component and feature whose weight is not zero, the constant included.
+        Number of nonzero weights, including constants.
     n_initial_weights_ : int
-        Weights before learning: candidate columns times free components.
+        Number of weights before the fit: candidate columns times free components.
     coef_ : array of shape (n_components, n_terms)
-        Weights of the surviving terms, of the standardised inputs.
+        Weights of the remaining terms of the standardised features.
     intercept_ : array of shape (n_components,)
         Weights of the constant.
     terms_ : array of shape (n_terms,)
-        Names of the surviving terms, such as ``x1*x3``.
+        Names of the remaining terms, such as ``x1*x3``.
     features_used_ : array of shape (n_features_used,)
-        Features that the probabilities depend on, in order; the others can be anything.
+        Sorted indices of the features that the probabilities depend on.
     mixture_weights_ : array of shape (n_components,)
-        They sum to the class's share within each class (`fast`), or to one (`paper`).
+        Within each class they sum to the class frequency ("fast") or to one ("paper").
     component_class_ : array of shape (n_components,)
         Class index of each component.
     covariance_ : array of shape (n_active_weights, n_active_weights)
-        Posterior covariance of the weights that are not zero, in the row order of
+        Posterior covariance of the nonzero weights, in the row-major order of
         ``[intercept_, coef_]``.
     log_evidence_ : float
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
     history_ : list of Record
-        One per iteration: log posterior, log likelihood, log evidence, weights, components, change
-        of the precisions, seconds.
+        One record per iteration: log posterior, log likelihood, log evidence, numbers of weights
+        and components, change of the precisions, seconds.
     start_log_evidences_ : array of shape (n_init,)
     chosen_ : dict
-        Settings that were chosen from the training rows; empty when none were.
+        Parameters that were chosen from the training rows; empty if there were none.
     candidates_ : list of Candidate
-        Models that were tried, the chosen one first: settings, weights, divergence from the
-        teacher. They are points of a curve of size against loss.
+        Models that were tried, the chosen one first, with their settings, numbers of weights and
+        divergences from the teacher: points on a curve of size against loss.
     fidelity_ : float
-        Only with a teacher: how much of it is lost, as the mean divergence from it, in nats. It is
-        measured at rows between training rows, from which nothing was learned.
+        Only with a teacher: mean divergence from the teacher, in nats, at held-out synthetic rows.
     weights_path_ : dict
-        Only with ``max_weights``: numbers of weights on the way there, ``n_weights``, and the mean
-        ``divergence``, in nats, from what was learned: from the labels, which is the log loss, or
-        with automatic settings from the dense model.
+        Only with ``max_weights``: the numbers of weights along the elimination path, ``n_weights``,
+        and the mean ``divergence`` in nats from the teacher or, without one, from the labels, which
+        is the log loss.
     model_ : FittedModel
-        All that prediction needs, as one value.
+        Everything needed for prediction, as one value.
     training_ : Training
-        How it was learned, as one value.
+        Information about the fit, as one value.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 

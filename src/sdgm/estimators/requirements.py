@@ -36,7 +36,7 @@ def require_learning(problem: Problem, plan: Plan, n_columns: int, rank: int) ->
         by_blocks = need(with_solver(recipe, Solver.BLOCK))
         if "solver" in plan.parameters and by_blocks < min(n_bytes, available):
             remedies.append("solver='block'")
-        what = f"Learning {K} components x {n_columns} columns of rank {rank}"
+        what = f"Fitting {K} components x {n_columns} columns of rank {rank}"
         require_memory(n_bytes, what, remedies)
     n_weights = n_free(K, recipe) * n_columns
     # all of them stay, and to choose among them their covariance is needed

@@ -89,7 +89,7 @@ def student_fit(
     basis = plan.form.basis_at(problem, targets.n_rows)
     N, H = len(problem.X), 1 + len(basis)
     require_memory(
-        screening_bytes(N, H), f"A look at {H} columns of {N} rows", smaller(problem, plan)
+        screening_bytes(N, H), f"Screening {H} columns of {N} rows", smaller(problem, plan)
     )
     Phi, scale = unit_columns(basis, problem)
     rows = Linearised.around(problem.y, problem.s)

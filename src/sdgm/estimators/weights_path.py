@@ -21,13 +21,13 @@ from sdgm.estimators.problem import Sample
 
 
 class PathScores(NamedTuple):
-    """How the models of a path do on some rows.
+    """Scores of the models of a path.
 
     Attributes
     ----------
     n_weights : integer array of shape (n_models,)
     error : array of shape (n_models,)
-        Share of rows that are put into the wrong class.
+        Misclassification rate.
     log_loss : array of shape (n_models,)
         Mean of ``-ln P(y | x)``.
     """
@@ -39,15 +39,15 @@ class PathScores(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightsPath:
-    """Models with ever fewer weights, each nested in the one before. Made by `weights_path`.
+    """Nested models with decreasing numbers of weights. Made by `weights_path`.
 
     Attributes
     ----------
     n_weights : integer array of shape (n_models,)
-        Weights of each model, falling.
+        Number of weights of each model, decreasing.
     models : list of fitted classifiers
     error, log_loss : arrays of shape (n_models,)
-        On the training rows and their labels, as from `evaluate`.
+        Scores on the training rows, as from `evaluate`.
 
     Examples
     --------
@@ -112,33 +112,33 @@ def weights_path(
     min_weights: int = 1,
     step: int | None = None,
 ) -> WeightsPath:
-    """Remove the weights of a fitted classifier one after the other, the least needed first.
+    """Backward elimination: remove the weights of a fitted classifier one by one.
 
-    The weight leaves that costs least in the log posterior, given that all others may move; they
-    are then estimated anew, with the precisions of their priors held. A classifier whose settings
-    were chosen stays true to the dense model that it learned from, which is fitted again for this.
+    Each step removes the weight that costs least in the log posterior, given that all others may
+    change; these are then re-estimated with the precisions of their priors held fixed. Models that
+    were distilled from a teacher are fitted to the teacher along the path; it is refitted for this.
 
     Parameters
     ----------
     estimator : SDGMClassifier, KernelSDGMClassifier or one of their special cases
-        Fitted; it is left as it is.
+        Fitted; it is not changed.
     X : array-like of shape (n_samples, n_features)
-        The rows that it was fitted to. With others the weights are estimated from those.
+        The rows that it was fitted to. If they differ, weights are estimated from these rows.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), optional
         As in its fit.
     min_weights : int, default=1
-        Where the path ends; zero for the model that only knows how frequent the classes are.
+        Number of weights at the end of the path; zero for a model of the class frequencies.
     step : int, optional
-        How many weights leave before the others are estimated anew. If not given, one in fifty and
+        Number of weights to remove before the others are re-estimated; by default one in fifty, and
         at least one.
 
     Returns
     -------
     path : WeightsPath
-        It starts with the model as fitted, its weights brought to their mode. The number of weights
-        falls by more than one where a component goes, and where all components use a column: one of
-        them then does without, since only differences of scores matter.
+        It starts with the fitted model, with its weights at their mode. The number of weights
+        decreases by more than one if a component is removed, or if all components use a column: it
+        is then removed from one of them, because only differences of scores matter.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def weights_path(
     if not isinstance(estimator, BaseSDGM):
         raise TypeError(
             "weights_path needs a fitted SDGMClassifier or KernelSDGMClassifier, got "
-            f"{type(estimator).__name__}; of a pipeline, pass its last step and the rows as it "
+            f"{type(estimator).__name__}; for a pipeline, pass its last step and the rows as it "
             "gets them."
         )
     check_is_fitted(estimator)

@@ -68,13 +68,14 @@ def exportable(model: Any) -> ExportModel:
     classifier, inputs = classifier_and_inputs(model)
     if classifier.predictive == Predictive.AVERAGED:
         raise ValueError(
-            "a model of predictive='averaged' cannot be exported, since it averages over draws of "
-            "the weights; use set_params(predictive='map')."
+            "a model with predictive='averaged' cannot be exported because it averages over draws "
+            "of the weights; use set_params(predictive='map')."
         )
     basis = classifier.model_.basis
     if isinstance(basis, PrecomputedBasis):
         raise ValueError(
-            "A model of kernel='precomputed' has no inputs to compute with; name a kernel."
+            "A model with kernel='precomputed' cannot be exported because it has no features; use "
+            "kernel='poly', 'rbf' or 'linear'."
         )
     if isinstance(basis, KernelBasis) and name_of(basis.kernel) is None:
         raise ValueError(
@@ -90,8 +91,8 @@ def classifier_and_inputs(model: Any) -> tuple[BaseSDGM, tuple[Input, ...]]:
     classifier = getattr(outer, "estimator_", outer)
     if not isinstance(classifier, BaseSDGM):
         raise TypeError(
-            f"{type(classifier).__name__} is no model of sdgm that could be described or exported; "
-            "use an SDGMClassifier, a KernelSDGMClassifier or one of their relatives."
+            f"{type(classifier).__name__} cannot be described or exported; use an SDGMClassifier, "
+            "a KernelSDGMClassifier or one of their special cases."
         )
     check_is_fitted(classifier)
     if inputs is None:

@@ -30,7 +30,7 @@ def from_classifier(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> SDGM:
-    """A layer with the weights of a fitted classifier, pruned where they are pruned.
+    """A layer with the weights of a fitted classifier; pruned weights stay pruned.
 
     Class i of the layer is ``classifier.classes_[i]``.
 
@@ -38,9 +38,9 @@ def from_classifier(
     ----------
     classifier : fitted SDGMClassifier
     sparse : bool, default=False
-        Whether the layer's weights carry noise, for training that goes on.
+        Whether the weights of the layer have noise, for further training.
     device, dtype :
-        As in `torch.nn.Linear`. Probabilities are equal to the precision of the type.
+        As in `torch.nn.Linear`. Probabilities are equal up to the precision of ``dtype``.
 
     Examples
     --------
@@ -112,18 +112,18 @@ def to_classifier(
     Parameters
     ----------
     layer : SDGM
-        Of any covariance type but ``low_rank``.
+        With any covariance type except ``low_rank``.
     classes : array of shape (num_classes,), optional
-        Labels of the layer's classes 0, 1, ..., which they are if not given. The classifier has
-        them in sorted order, as scikit-learn does.
+        Labels of the classes of the layer, by default 0, 1, ... The classifier sorts them, as
+        scikit-learn does.
     covariance : array of shape (n_weights, n_weights), optional
         Posterior covariance of the weights, as from `laplace`, for averaged probabilities.
 
     Returns
     -------
     classifier : SDGMClassifier
-        It can be saved, described and exported like one that was fitted. Its ``stop_reason_`` is
-        "learned elsewhere", and its ``history_`` is empty.
+        It can be saved, described and exported like a fitted one. Its ``stop_reason_`` is "learned
+        elsewhere", and its ``history_`` is empty.
 
     Examples
     --------

@@ -24,7 +24,7 @@ ONE = -1
 class CompactSDGM(Mixture, StoredWeights):
     """An `SDGM` layer without its pruned weights, unused features and dead components.
 
-    Made by `compact`. The components of a class that have no weights are one, a constant.
+    Made by `compact`. The components of a class without weights are merged into one constant.
 
     Attributes
     ----------
@@ -176,10 +176,10 @@ class CompactConv2d(CompactLayer):
 
 @torch.no_grad()
 def compact(module: nn.Module) -> nn.Module:
-    """A smaller copy of a module, without what evaluation leaves out.
+    """A smaller copy of a module without pruned weights.
 
-    In evaluation mode it has the same outputs as the module, up to rounding. The state_dict of a
-    compact module loads into any compact copy of the same architecture.
+    In evaluation mode the copy has the same outputs as the module, up to rounding. The state_dict
+    of a compact module loads into any compact copy of the same architecture.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def compact(module: nn.Module) -> nn.Module:
     Returns
     -------
     smaller : Module
-        The module itself is left as it is.
+        The copy; the module itself is not changed.
 
     Examples
     --------

@@ -14,16 +14,15 @@ def extract_features(
 ) -> tuple[Tensor, Tensor]:
     """Features and labels of all batches, for `fit_head`.
 
-    The backbone is run once on every batch, in evaluation mode and without gradients; it is left in
-    the mode it was in. Nothing but the features stays in memory.
+    The backbone is run once on every batch, in evaluation mode and without gradients; its mode is
+    restored afterwards. Only the features are kept in memory.
 
     Parameters
     ----------
     backbone : Module
-        From inputs to feature vectors. Outputs with more axes, such as maps of features, are
-        flattened.
+        Maps inputs to feature vectors. Outputs with more axes, such as feature maps, are flattened.
     batches : iterable of (inputs, labels)
-        Such as a `DataLoader`. Inputs go to the device of the backbone's weights.
+        For example a `DataLoader`. Inputs are moved to the device of the backbone's weights.
 
     Returns
     -------

@@ -32,7 +32,7 @@ STUDENT_RANK = 24
 
 
 class Compression(nn.Module):
-    """``asinh(rate x)``: linear near zero, and a logarithm far from it.
+    """``asinh(rate x)``: linear near zero and logarithmic far from zero.
 
     Parameters
     ----------
@@ -68,35 +68,36 @@ def fit_head(
 ) -> nn.Sequential:
     """Fit a head to the features of a backbone, in closed form.
 
-    A quadratic score per class is fitted by kernel ridge regression, with everything that it leaves
-    open chosen by exact leave-one-out. With more than ``rank`` features, its products are confined
-    to a subspace of that many dimensions; its linear part has all features.
+    A quadratic score per class is fitted by kernel ridge regression, with hyperparameters chosen by
+    exact leave-one-out. With more than ``rank`` features, products are restricted to a subspace of
+    ``rank`` dimensions; the linear part uses all features.
 
     Parameters
     ----------
     features : (N, D) tensor or array
-        As the backbone gives them, see `extract_features`. They need no scaling.
+        Output of the backbone, see `extract_features`. No scaling is needed.
     labels : (N,) integer tensor or array
-        From 0 to C - 1, of every class at least one.
+        From 0 to C - 1, with at least one row of every class.
     num_classes : int, optional
-        C; one more than the largest label if not given.
+        C; by default one more than the largest label.
     student : SDGMClassifier, optional
-        Not fitted. If given, the head has its sparse weights. It learns from the closed form in
-        place of labels, unless its ``teacher`` is another; on the features if they are at most
-        ``rank``, else on the linear parts of the classes and on so many directions.
+        An unfitted classifier that gives the head sparse weights. It is distilled from the
+        closed-form fit, unless its ``teacher`` is set otherwise. With at most ``rank`` features it
+        is fitted to the features, otherwise to the linear scores of the classes and ``rank``
+        directions.
     rank : int, optional
-        64, or 24 with a student, if not given.
+        By default 64, or 24 with a student.
     compress : bool, optional
-        Whether features go through ``asinh`` first, which brings in those far away; chosen if not
-        given.
+        Whether features are first transformed by ``asinh``, which compresses large values; by
+        default this is chosen from the data.
     device, dtype :
         As in `torch.nn.Linear`.
 
     Returns
     -------
     head : Sequential
-        In evaluation mode, from features to logits. Its last module is an `SDGM` layer; a
-        `Compression` and, with a student and many features, a linear layer may come before.
+        Maps features to logits; in evaluation mode. Its last module is an `SDGM` layer, which may
+        follow a `Compression` and, with a student and many features, a linear layer.
 
     Examples
     --------

@@ -21,16 +21,16 @@ def parameter_groups(
     ----------
     model : Module
     lr, noise_lr : float
-        Learning rates of all but the noise, and of its log variances; ten times ``lr`` if not
-        given.
+        Learning rates of the weights, and of the log variances of their noise; ``noise_lr`` is by
+        default ten times ``lr``.
     weight_decay : float, default=0.0
-        For weights without a prior: not for biases and normalisation, nor for the weights of
-        sparse layers, whose prior is in the loss, and never for the noise.
+        Applied to weights without a prior: not to biases, normalisation parameters and noise, nor
+        to the weights of sparse layers, whose prior is in the loss.
 
     Returns
     -------
     groups : list of dict
-        Up to three, named "weights" (decayed), "others" and "noise", each parameter in one.
+        Up to three groups, named "weights" (with weight decay), "others" and "noise".
 
     Examples
     --------

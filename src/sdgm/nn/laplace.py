@@ -1,4 +1,4 @@
-"""A Laplace posterior of the layer's weights, after training, with the engine of the core."""
+"""Laplace posterior of the layer's weights after training."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ MAX_UPDATES = 100
 
 @dataclass(frozen=True)
 class LaplacePosterior:
-    """Normal distribution of a layer's surviving weights, biases included.
+    """Normal distribution of the remaining weights and biases of a layer.
 
     Attributes
     ----------
     classifier : SDGMClassifier
-        The layer's model with this posterior: ``predict_proba_averaged`` averages over it.
+        The layer as a classifier with this posterior, for ``predict_proba_averaged``.
     covariance : (n_weights, n_weights) array
         Component by component, the bias first, then weights in the order of the features.
     alpha : float
-        Precision of the prior that all weights share.
+        Precision of the common prior of all weights.
 
     Examples
     --------
@@ -73,24 +73,25 @@ def laplace(
     alpha: float | None = None,
     validation: tuple[Tensor, Tensor] | None = None,
 ) -> LaplacePosterior:
-    """Posterior of the weights that evaluation uses, around their trained values.
+    """Laplace posterior of the layer's weights around their trained values.
 
-    The curvature is that of the training samples' complete-data likelihood, as in the core. Only
-    the layer's weights are uncertain, not those of the network in front.
+    The curvature is the complete-data information of the training samples. Only the weights of the
+    layer are uncertain, not the weights of the backbone.
 
     Parameters
     ----------
     layer : SDGM
-        Trained; pruning it first makes the posterior small.
+        A trained layer; pruning it first makes the posterior small.
     x, y : (N, D) tensor and (N,) integer tensor
-        Feature vectors of the training samples, as the layer gets them in evaluation, and classes.
+        Feature vectors of the training samples in evaluation mode, and their classes.
     alpha : float, optional
         Precision of the prior of all weights.
     validation : (x, y), optional
-        Feature vectors and classes of samples that the network was not trained on: alpha is the
-        one of 13 from 0.1 to 100,000 whose averaged probabilities suit them best. With neither it
-        is found by evidence (MacKay's update), which leaves too much doubt: the weights were not
-        trained under this prior, and the features fit the training samples too well.
+        Feature vectors and classes of held-out samples, on which alpha is chosen among 13 values
+        from 0.1 to 100,000 by the log loss of the averaged probabilities. Without ``alpha`` and
+        ``validation``, alpha maximises the evidence (MacKay's update), which gives underconfident
+        probabilities: the weights were not trained with this prior, and the features fit the
+        training samples too well.
 
     Examples
     --------

@@ -92,28 +92,29 @@ class Mixture(nn.Module):
 
 
 class SDGM(Mixture, SparseModule):
-    """Sparse discriminative Gaussian mixture, in the place of the last linear layer.
+    """Sparse discriminative Gaussian mixture as the last layer of a network.
 
-    The score of a component is a weighted sum of the quadratic features of x, the score of a class
-    the log-sum-exp over its components. The scores are logits: `F.cross_entropy` trains them. With
-    ``sparse=True`` the weights carry noise (sparse variational dropout), and `ELBOLoss` adds what
-    it takes to remove those that are not needed. Biases carry none: they hold the class prior.
+    The score of a component is a weighted sum of quadratic features of x, and the score of a class
+    is the log-sum-exp over its components. The scores are logits, which can be trained with
+    `F.cross_entropy`. With ``sparse=True`` the weights have noise (sparse variational dropout), and
+    `ELBOLoss` adds the KL divergence that makes unnecessary weights prunable. Biases have no noise,
+    because they represent the class prior.
 
     Parameters
     ----------
     in_features, num_classes : int
         D, the length of a feature vector, and the number of classes.
     n_components : int or sequence of int, default=1
-        Components of each class, or one number per class.
+        Number of components per class, or one number for each class.
     covariance_type : {"full", "diag", "tied", "low_rank"}, default="full"
-        Quadratic features: all products; squares; none, which makes the scores linear; all products
-        of x in a learned subspace of ``rank`` dimensions that the components share.
+        Quadratic features: all products; squares; none, which makes the scores linear; or all
+        products in a learned subspace of ``rank`` dimensions that the components share.
     sparse : bool, default=True
-        Whether the weights carry noise; without it the layer is a discriminative GMM.
+        Whether the weights have noise; without it the layer is a discriminative GMM.
     bias : bool, default=True
         Whether each component has a constant.
     rank : int, optional
-        For ``low_rank``; the smaller of 8 and D if not given.
+        For ``low_rank``; by default the smaller of 8 and D.
     device, dtype :
         As in `torch.nn.Linear`.
 
@@ -125,14 +126,14 @@ class SDGM(Mixture, SparseModule):
     mask, alive : boolean buffers of shape (K, H) and (K,)
         False for pruned weights and components.
     center, inverse_scale : buffers of shape (D,)
-        The features are of ``(x - center) * inverse_scale``.
+        Quadratic features are computed from ``(x - center) * inverse_scale``.
     scales_itself : bool
-        Whether the next batch in training sets ``inverse_scale``, as in a new layer: features whose
-        root mean square is more than one are scaled down to about one, by a power of two.
+        Whether the next training batch sets ``inverse_scale``, as in a new layer: features with a
+        root mean square above one are scaled down to about one, by a power of two.
     component_class : buffer of shape (K,)
     averages_noise : bool, default=False
-        Whether evaluation averages over the noise of the weights: often better probabilities, for
-        some more arithmetic. To be set after training.
+        Whether evaluation averages over the noise of the weights, which often improves the
+        probabilities at a small cost. Set it after training.
 
     References
     ----------
@@ -197,11 +198,11 @@ class SDGM(Mixture, SparseModule):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Start as a linear layer.
+        """Initialise like a linear layer.
 
-        The components of a class share one row of weights and one bias, drawn as those of
-        `torch.nn.Linear`, and lie a little apart. Quadratic weights are zero, and the noise of all
-        weights is in proportion to what they may become.
+        The components of a class get the same weights and bias, drawn as in `torch.nn.Linear`, up
+        to small differences. Quadratic weights are zero, and the noise of all weights is
+        proportional to their expected size.
         """
         D, H = self.in_features, self.weight.shape[1]
         self._set_components(self.n_components, self.weight.device)
@@ -227,11 +228,11 @@ class SDGM(Mixture, SparseModule):
 
     @torch.no_grad()
     def scale_to(self, x: Tensor) -> None:
-        """Scale inputs down by the size of these feature vectors, if it is more than one.
+        """Set the input scale from the root mean square of these feature vectors, if above one.
 
-        The first batch in training does this by itself: large features, as from a trained backbone,
-        would make quadratic terms huge. It is one constant for all features, kept from then on: the
-        nearest power of two, so that the shares of a batch on several processes agree on it.
+        The first training batch does this automatically, because large features, for example of a
+        trained backbone, would make quadratic terms huge. The scale is one constant for all
+        features: the nearest power of two, so that the processes of data-parallel training agree.
 
         Parameters
         ----------
@@ -252,8 +253,8 @@ class SDGM(Mixture, SparseModule):
     def component_scores(self, x: Tensor) -> Tensor:
         """Unnormalised log posteriors of the components: (..., K).
 
-        In training mode they carry noise. Under autocast they are computed in the precision of
-        the weights: squares of features do not fit into half precision.
+        In training mode they have noise. Under autocast they are computed in the precision of the
+        weights, because squared features can overflow half precision.
         """
         if self.training and self.scales_itself:
             self.scale_to(x)
@@ -267,7 +268,7 @@ class SDGM(Mixture, SparseModule):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components.
 
-        In evaluation, with ``averages_noise``, averaged log probabilities instead.
+        In evaluation mode with ``averages_noise``, averaged log probabilities.
         """
         if self.averages_noise and not self.training and self.log_sigma2 is not None:
             return self.averaged_log_prob(x)
@@ -276,10 +277,9 @@ class SDGM(Mixture, SparseModule):
     def averaged_log_prob(self, x: Tensor) -> Tensor:
         """``log P(c | x)`` averaged over the noise of the weights: (..., C).
 
-        Given x, the score of a component is normal: the noise that the layer was trained with makes
-        it so. The average is over 64 fixed points, without random numbers; see
-        `sdgm.nn.averaging.averaged_log_prob`. Weights that evaluation leaves out have no noise
-        either.
+        Given x, the noise makes the score of a component normally distributed. The average uses 64
+        fixed points, without random numbers; see `sdgm.nn.averaging.averaged_log_prob`. Pruned
+        weights have no noise.
         """
         self._check_width(x)
         return without_autocast(self._averaged_log_prob, x, self.weight.dtype)

@@ -19,30 +19,29 @@ WARMUP_EPOCHS = 5
 class ELBOLoss(nn.Module):
     """Negative evidence lower bound per sample: cross-entropy plus KL divergence over N.
 
-    The divergence of the weights counts once for the whole training set, so its weight beside the
-    mean cross-entropy of a batch is one over the number of training samples, whatever the batch
-    size, and on each process of data-parallel training. A model without sparse layers is trained
-    with the cross-entropy alone.
+    The KL divergence of the weights counts once for the whole training set, so its factor relative
+    to the mean cross-entropy of a batch is one over the number of training samples, for any batch
+    size and on each process of data-parallel training. Without sparse layers, the loss is the
+    cross-entropy.
 
     Parameters
     ----------
     model : Module
-        Its sparse layers are looked up in every call; it may be wrapped for data-parallel training.
+        Its sparse layers are found in every call; it may be wrapped for data-parallel training.
     n_train : int
-        N, the number of training samples; not of batches.
+        N, the number of training samples, not of batches.
     kl_scale : float, default=1.0
-        Factor on the divergence: more than one removes more weights.
+        Factor of the KL divergence; larger values prune more weights.
     warmup : int, optional
-        Steps over which the divergence comes in, linearly; as many as it takes to see ``n_train``
-        samples five times if not given. A step is a call with gradients while the loss is in
-        training mode.
+        Number of steps over which the KL divergence is phased in linearly; by default five epochs
+        of ``n_train`` samples. A step is a call with gradients while the loss is in training mode.
 
     Attributes
     ----------
     nll, kl, kl_weight : tensors
-        Cross-entropy, divergence and its factor in the last call, without gradients.
+        Cross-entropy, KL divergence and its factor in the last call, detached.
     step, seen : buffers
-        Steps and samples so far, of all processes; part of the state_dict, to resume training.
+        Steps and samples so far on all processes; part of the state_dict, to resume training.
 
     Examples
     --------

@@ -25,27 +25,27 @@ def prune(
     threshold: float | None = None,
     min_share: float = MIN_SHARE,
 ) -> Model:
-    """Remove weights and components that are not needed, for good: training too leaves them out.
+    """Remove unnecessary weights and components permanently, in place.
 
-    First the weights whose noise outweighs them, then, if there is training data, the components of
-    `SDGM` layers with almost no samples of their class. Every class keeps at least one.
-    It works in place, as an optimizer needs it, and the module keeps its size; `compact` makes a
+    First, weights whose noise exceeds their size are pruned; then, if data is given, components of
+    `SDGM` layers with almost no samples of their class. Every class keeps at least one component.
+    The module keeps its size, and further training keeps pruned weights at zero; `compact` makes a
     smaller copy.
 
     Parameters
     ----------
     model : Module
     batches : iterable of (inputs, labels), optional
-        Training data, such as a `DataLoader`; the model is run on it in evaluation mode.
+        Data such as a `DataLoader`, on which the model is run in evaluation mode.
     threshold : float, optional
-        Log alpha from which a weight is removed; each layer's own, 3, if not given.
+        Weights with at least this log alpha are removed; by default each layer's own value, 3.
     min_share : float, default=0.005
         Mean responsibility, over the samples of its class, below which a component is removed.
 
     Returns
     -------
     model : Module
-        The same, so that ``compact(prune(model))`` can be written.
+        The same module.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many weights and components of a model are left, and how many bytes it takes."""
+"""Numbers of remaining weights, components and bytes of a model."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sdgm.nn.variational import SparseModule
 
 @dataclass(frozen=True)
 class LayerSparsity:
-    """What is left of one layer.
+    """Remaining weights of one layer.
 
     Attributes
     ----------
     name, kind : str
         The layer's name in the model, and its class.
     n_weights, n_nonzero : int
-        Weights and biases; and those that evaluation uses and are not zero.
+        Number of weights and biases, and of those that are neither pruned nor zero.
     n_components, n_used_components : int or None
-        Of an `SDGM` layer. Components of a class that have no weights count as one, its constant.
+        For `SDGM` layers. The components of a class without weights count as one constant.
     n_bytes : int
-        Of all parameters and buffers, those of training included.
+        Size of all parameters and buffers, including those used in training only.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class LayerSparsity:
 
 @dataclass(frozen=True)
 class Sparsity:
-    """What is left of a model, layer by layer; in print, a table.
+    """Remaining weights of a model by layer; printed as a table.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Sparsity:
 
     @property
     def n_nonzero(self) -> int:
-        """Those that evaluation uses and are not zero."""
+        """Weights and biases that are neither pruned nor zero."""
         return sum(layer.n_nonzero for layer in self.layers)
 
     @property
@@ -77,12 +77,12 @@ class Sparsity:
 
     @property
     def fraction_zero(self) -> float:
-        """Share of the weights that are gone."""
+        """Fraction of the weights that are zero or pruned."""
         return 1.0 - self.n_nonzero / max(self.n_weights, 1)
 
     @property
     def compression(self) -> float:
-        """How many weights there were for each that is left."""
+        """Number of weights per remaining weight."""
         return self.n_weights / max(self.n_nonzero, 1)
 
     def __str__(self) -> str:

@@ -24,33 +24,34 @@ FURTHEST = 1e100
 
 
 class FamiliarityDetector(OutlierMixin, VersionedEstimator):
-    """Density of the training inputs, to detect rows that are unlike them.
+    """Novelty detector: a density model of the training rows.
 
-    The class posterior of a discriminative mixture does not know how common an input is: what all
-    classes share cancels in it, and far from all training rows it may be as sure as among them.
-    This detector models the inputs themselves, by Gaussian mixtures: one per class if labels are
-    given, with components by BIC and covariances shrunk towards a sphere as far as held-out rows
-    ask for. A row is unfamiliar if almost all held-out training rows have a higher density.
+    The class posterior of a discriminative mixture does not depend on how common a row is, because
+    the density that all classes share cancels: far from the training rows it may be as confident
+    as among them. This detector models the density with Gaussian mixtures, one per class if labels
+    are given. The number of components is chosen by BIC, and covariances are shrunk towards a
+    sphere by an amount chosen on held-out rows. A row is unfamiliar if almost all held-out training
+    rows have a higher density.
 
     Parameters
     ----------
     false_alarm_rate : float, default=0.05
-        Share of rows like the training rows that are called unfamiliar.
+        Expected share of rows from the training distribution that are called unfamiliar.
     n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+        Number of cross-validation folds.
     random_state : int, RandomState or None, default=0
-        Seed of the folds and of the k-means starts.
+        Seed of the folds and the k-means initialisations.
 
     Attributes
     ----------
     offset_ : float
         Log density below which a row is unfamiliar.
     n_components_ : array of shape (n_classes,)
-        Components of each class; of all rows together if there were no labels.
+        Number of components of each class, or of the only mixture without labels.
     shrinkage_ : float
-        Share of the sphere in the covariances.
+        Shrinkage of the covariances, between 0 and 1.
     held_out_scores_ : array of shape (n_samples,)
-        Log density of each training row under the model of the other folds.
+        Out-of-fold log density of each training row.
     model_ : NoveltyModel
         All of the above as one value.
     n_features_in_, feature_names_in_ :
@@ -61,7 +62,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> detector = FamiliarityDetector().fit(X[y < 2], y[y < 2])
-    >>> bool(detector.predict(X[y == 2]).mean() < -0.7)  # flowers of a kind that it has not seen
+    >>> bool(detector.predict(X[y == 2]).mean() < -0.7)  # flowers of an unknown class
     True
     """
 
@@ -79,13 +80,13 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the density of the rows.
+        """Fit the density to the rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Labels. With them there is a mixture per class.
+            Labels. If given, there is one mixture per class.
 
         Returns
         -------
@@ -135,7 +136,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
                 f"false_alarm_rate must be a number from 0 to below 1, got {rate!r}; try 0.05."
             )
         if positive_integer("n_folds", self.n_folds) < 2:
-            raise ValueError("n_folds must be at least 2, got 1; rows held out need others.")
+            raise ValueError("n_folds must be at least 2, got 1; held-out rows need other rows.")
 
     def _folds(self, code: IntArray, rng: np.random.RandomState) -> IntArray:
         """Fold of each row, the rows of a class spread evenly."""
@@ -146,7 +147,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
         return fold
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Log density of every row, in the units of the inputs.
+        """Log density of every row, in the original units.
 
         Parameters
         ----------
@@ -161,7 +162,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
         return self.model_.log_density(X)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log density less ``offset_``: below zero for unfamiliar rows.
+        """Log density minus ``offset_``: negative for unfamiliar rows.
 
         Parameters
         ----------
@@ -174,7 +175,7 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> IntArray:
-        """One for familiar rows, minus one for others.
+        """1 for familiar rows, -1 for unfamiliar rows.
 
         Parameters
         ----------
@@ -187,9 +188,10 @@ class FamiliarityDetector(OutlierMixin, VersionedEstimator):
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
     def familiarity(self, X: Any) -> FloatArray:
-        """Share of held-out training rows that are no more familiar, between zero and one.
+        """Share of held-out training rows whose density is at most that of the row.
 
-        For rows like the training rows it is spread evenly: a p-value of the row being one of them.
+        It is uniformly distributed for rows from the training distribution, and therefore a
+        p-value of the hypothesis that the row comes from it.
 
         Parameters
         ----------

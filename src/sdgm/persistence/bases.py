@@ -31,8 +31,7 @@ def to_document(model: FittedModel) -> Form:
     name = name_of(basis.kernel)
     if name is None:
         raise ValueError(
-            "kernel is a function, which a model file does not hold; use kernel='poly', 'rbf' or "
-            "'linear'."
+            "kernel is a function, which cannot be saved; use kernel='poly', 'rbf' or 'linear'."
         )
     again = model.scaler.standardized(basis.user_vectors)
     return documents.Kernels(
@@ -69,7 +68,7 @@ def checked_monomials(basis: Monomials) -> Monomials:
     i, j = basis.first, basis.second
     is_term = (i >= 0) & ((j == ABSENT) | (j >= i)) | (i == SQUARED_NORM) & (j == ABSENT)
     if not is_term.all() or len(set(basis.column_keys())) < len(basis):
-        raise InvalidModelFile("is invalid: its terms are none that its columns can be")
+        raise InvalidModelFile("is invalid: its terms do not match its columns")
     return basis
 
 
@@ -80,4 +79,6 @@ def check_form(classifier: BaseSDGM, basis: Any, names: Sequence[str] | None) ->
     if isinstance(basis, Monomials) and names is not None:
         lengths = np.array([*map(len, names), 0, 0])  # the last two for what is no input
         if int(lengths[basis.first].sum() + lengths[basis.second].sum()) > MAX_NAMES:
-            raise InvalidModelFile("has names of inputs so long that its terms would fill memory")
+            raise InvalidModelFile(
+                "has feature names so long that its terms would exhaust the memory"
+            )

@@ -25,7 +25,7 @@ from sdgm.persistence.labels import decoded_labels, encoded_labels, object_array
 
 KINDS = SDGMClassifier, KernelSDGMClassifier, RVMClassifier, DiscriminativeGMMClassifier
 CLASSIFIERS: dict[Any, type[BaseSDGM]] = {kind.__name__: kind for kind in KINDS}
-FROM_DASK = "A model that was fitted with Dask is saved by way of model.to_local()."
+FROM_DASK = "A model fitted with Dask cannot be saved directly; save model.to_local()."
 # the numbers of a record of learning, which are one array each, and what they are in a file that
 # has them not
 HISTORY = {
@@ -45,10 +45,7 @@ def kind_of(model: Any) -> Kind:
         return kind
     if hasattr(model, "to_local"):
         raise TypeError(FROM_DASK)
-    raise TypeError(
-        f"{type(model).__name__} is no classifier that a model file holds; use one of "
-        f"{', '.join(CLASSIFIERS)}."
-    )
+    raise TypeError(f"{type(model).__name__} cannot be saved; use one of {', '.join(CLASSIFIERS)}.")
 
 
 def to_document(classifier: BaseSDGM) -> Classifier:

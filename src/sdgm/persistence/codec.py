@@ -37,8 +37,8 @@ def to_bytes(model: Any) -> bytes:
     content = packed(contents, arrays)
     if int.from_bytes(content[:PREFIX], "little") > MAX_HEADER or len(content) > MAX_FILE:
         raise ValueError(
-            f"{name} cannot be saved: it would take {len(content)} bytes, and model files have "
-            f"{MAX_FILE} at most, {MAX_HEADER} of them for text; leave out what is large."
+            f"{name} cannot be saved: it needs {len(content)} bytes, but model files have at most "
+            f"{MAX_FILE}, of which {MAX_HEADER} for text; use a smaller model."
         )
     try:
         again = read(BytesIO(content), len(content))
@@ -48,7 +48,7 @@ def to_bytes(model: Any) -> bytes:
         classifier_of(again).model_.weights, classifier_of(model).model_.weights
     ):
         raise ValueError(
-            f"{name} cannot be saved: its coef_ is not what a fit leaves behind; fit it again."
+            f"{name} cannot be saved: its coef_ was changed after the fit; fit it again."
         )
     return content
 
@@ -60,10 +60,7 @@ def to_document(model: Any) -> Document:
         if hasattr(model, "to_local"):
             raise TypeError(classifiers.FROM_DASK)
         names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
-        raise TypeError(
-            f"{kind.__name__} is no model that a file holds; save a model of a table, or one of "
-            f"{names}."
-        )
+        raise TypeError(f"{kind.__name__} cannot be saved; save a TableModel or one of {names}.")
     check_is_fitted(model.classifier if kind is TableModel else model)
     document = Document(format=FORMAT, versions=dict(sorted(versions().items())))
     if kind is FamiliarityDetector:
@@ -129,7 +126,7 @@ def check_kind(document: Document) -> None:
     is_of_one_kind = n_alone + (document.classifier is not None) == 1 and n_alone + n_around < 2
     if not is_of_one_kind or (table is None) != (document.record is None):
         raise InvalidModelFile(
-            "is invalid: it is of no kind or of two, or of a table without a record"
+            "is invalid: it has no model, several models, or a table without a record"
         )
 
 

@@ -35,8 +35,8 @@ MAX_ARRAYS = 1000
 MAX_VALUES = 500_000
 # digits of the largest unsigned 64-bit number
 MAX_DIGITS = 20
-REMEDY = "make one with sdgm fit, or sdgm.save"
-DAMAGED = "is damaged: {}; copy it once more from where it came, or save the model again"
+REMEDY = "create one with sdgm fit or sdgm.save"
+DAMAGED = "is damaged: {}; copy it again from its source, or save the model again"
 
 
 class Metadata(msgspec.Struct, forbid_unknown_fields=True):
@@ -146,7 +146,7 @@ def read_text(stream: BinaryIO, size: int) -> str:
     try:
         return msgspec.json.decode(header, type=Header).metadata.sdgm
     except msgspec.ValidationError as error:
-        problem = f"holds arrays of something else, no model of sdgm; {REMEDY}"
+        problem = f"holds arrays but no sdgm model; {REMEDY}"
         raise InvalidModelFile(problem) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidModelFile(DAMAGED.format("its header is not valid JSON")) from error

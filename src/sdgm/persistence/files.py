@@ -16,19 +16,18 @@ SUFFIX = ".sdgm"
 def save(model: Any, path: str | os.PathLike[str]) -> int:
     """Write a fitted model to a file.
 
-    The file holds arrays and JSON, nothing that is executed when it is read, and does not depend on
-    the version of scikit-learn. An old file is replaced when the new one is complete. The same
-    model gives the same bytes.
+    The file holds arrays and JSON, but no code, and does not depend on the version of scikit-learn.
+    An existing file is replaced atomically. The same model gives the same bytes.
 
     Parameters
     ----------
     model : fitted estimator or TableModel
         `SDGMClassifier`, `KernelSDGMClassifier`, `RVMClassifier`, `DiscriminativeGMMClassifier` or
-        `SemiSupervisedSDGMClassifier`, with a kernel that has a name, `FamiliarityDetector`,
-        `KernelEnsembleClassifier`, or a model of a table. Callbacks, requests of metadata and the
-        states in ``history_`` are not kept.
+        `SemiSupervisedSDGMClassifier` with a named kernel, `FamiliarityDetector`,
+        `KernelEnsembleClassifier`, or a model fitted to a table. Callbacks, metadata requests and the
+        states in ``history_`` are not saved.
     path : str or path
-        Ends in ``.sdgm``.
+        Must end in ``.sdgm``.
 
     Returns
     -------
@@ -61,10 +60,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
-    Everything in the file is checked before it is used, and nothing in it is executed. A file that
-    is damaged, or made to do harm, gives an error and costs little memory. But a checksum is no
-    signature: what a valid model predicts is up to who made it. Files of older versions load, and
-    those of newer ones that use nothing new.
+    Everything in the file is validated, and no code is executed. A damaged or malicious file raises
+    an error without using much memory. The checksum is not a signature: a valid file from an
+    untrusted source may hold a model that gives wrong answers. Files of older versions load, and
+    files of newer versions load if they use nothing new.
 
     Parameters
     ----------
@@ -73,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : the fitted model
-        It predicts bit by bit what the saved one does, and can go on learning with ``warm_start``.
+        Its predictions are identical to the bit, and ``warm_start`` works.
 
     Examples
     --------
@@ -116,9 +115,9 @@ def check_regular(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidModelFile("does not exist; check the path") from None
     except ValueError:  # a null character
-        raise InvalidModelFile("is no path") from None
+        raise InvalidModelFile("is not a path") from None
     if stat.S_ISDIR(status.st_mode):
-        raise InvalidModelFile(f"is a folder; name the {SUFFIX} file in it")
+        raise InvalidModelFile(f"is a folder; give the {SUFFIX} file in it")
     if not stat.S_ISREG(status.st_mode):
         raise InvalidModelFile("is not a regular file")
 

@@ -82,7 +82,7 @@ def check_inputs(model: TableModel) -> None:
     """Whether the columns are different ones and become the features of the classifier."""
     inputs, classifier = model.inputs, model.classifier
     if len({column.name for column in inputs}) < len(inputs):
-        raise InvalidModelFile("is invalid: it has two columns of one name")
+        raise InvalidModelFile("is invalid: two of its columns have the same name")
     # a long name with many levels would fill the memory
     n_characters = sum(
         len(column.name) * len(column.levels) for column in inputs if isinstance(column, Category)

@@ -117,4 +117,4 @@ def decoded(value: Any, arrays: Arrays) -> Any:
             return {name: decoded(value[name], arrays)}
         case [_, _, *_] | []:
             return {name: decoded(each, arrays) for name, each in value.items()}
-    raise InvalidModelFile(f"is invalid: it holds a value of no known kind, {value!r:.60}")
+    raise InvalidModelFile(f"is invalid: it holds a value of an unknown type, {value!r:.60}")

@@ -57,6 +57,6 @@ def explained(problem: InvalidModelFile, document: Any) -> InvalidModelFile:
         return problem
     what = str(problem).removeprefix("is invalid: ")
     return InvalidModelFile(
-        f"was written by sdgm {version}, which knows more than sdgm {__version__}: {what}; "
+        f"was written by sdgm {version} and cannot be read by sdgm {__version__}: {what}; "
         f"{install(version)}"
     )

@@ -31,12 +31,12 @@ SMALL = Look(rows=12, circles=60, circle_width=1.2, class_line=1.6, component_li
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryDisplay(PlaneDisplay):
-    """A classifier of two inputs: where it says which class, how surely, and by which component.
+    """Decision regions of a classifier with two features.
 
-    Regions have the colour of their class, paler where the classifier is less sure. Dashed lines,
-    as in Figure 1 of the paper: black where the two most probable classes are equally probable,
-    coloured where two components of the winning class are, with different dashes for every class.
-    Training rows are markers; relevance vectors have a circle.
+    Regions have the colour of the predicted class, paler where the probability is lower. As in
+    Figure 1 of the paper, black dashed lines are boundaries between classes, and coloured lines are
+    boundaries between components of the predicted class, with different dashes for every class.
+    Training rows are markers; relevance vectors are circled.
 
     Make it with `from_estimator`.
 
@@ -47,7 +47,7 @@ class BoundaryDisplay(PlaneDisplay):
     P_c : array of shape (n2, n1, n_classes)
         Class posterior on the grid.
     P_cm, component_class : arrays of shape (n2, n1, n_components) and (n_components,), or None
-        Component posterior on the grid and class index of each component, if there are any.
+        Component posterior on the grid and class index of each component, if available.
     classes : array of shape (n_classes,)
     X, y : arrays of shape (n_samples, 2) and (n_samples,)
         Rows to draw.
@@ -63,7 +63,7 @@ class BoundaryDisplay(PlaneDisplay):
     class_lines_ : list of ContourSet
         One per pair of classes that meet.
     component_lines_ : dict from class index to list of ContourSet
-        One per pair of its components that meet; only classes where some do.
+        One per pair of neighbouring components of the class.
     points_ : list of PathCollection
         One per class that has rows; empty without rows.
     relevance_points_ : PathCollection or None
@@ -90,26 +90,26 @@ class BoundaryDisplay(PlaneDisplay):
         relevance: bool = True,
         compact: bool = False,
     ) -> Self:
-        """Draw a fitted classifier of two inputs over the rows X, y.
+        """Plot a fitted classifier with two features and the rows X, y.
 
         Parameters
         ----------
         estimator : fitted classifier with `predict_proba`
-            Component boundaries need `predict_component_proba` as well, circles
-            ``relevance_vectors_``; without them they are left out.
+            Component boundaries need `predict_component_proba`, and circles need
+            ``relevance_vectors_``; otherwise they are left out.
         X, y : array-likes of shape (n_samples, 2) and (n_samples,)
         grid_resolution : int, default=500
-            Points of the grid along each axis.
+            Number of grid points per axis.
         margin : float, default=0.08
             Space around the rows, relative to their range.
         ax : matplotlib Axes, optional
-            Where to draw; on a new pyplot figure if not given.
+            By default a new pyplot figure.
         legend : bool, optional
-            Whether to put a legend below the axes; by default unless the picture is compact.
+            Whether to put a legend below the axes; by default unless ``compact``.
         rows, relevance : bool, default=True
             Whether to draw the rows, and the circles around relevance vectors.
         compact : bool, default=False
-            For small pictures side by side: small markers, no ticks, no names of the axes.
+            For small panels: small markers, no ticks and no axis labels.
 
         Examples
         --------

@@ -40,17 +40,17 @@ class Shared(StrEnum):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComponentsDisplay(PlaneDisplay):
-    """The components of a mixture of two inputs as ellipses of one and two standard deviations.
+    """Components of a mixture of two features as ellipses of one and two standard deviations.
 
-    A component ``exp(w_k'phi(x))`` is a Gaussian where its quadratic form is negative definite. A
-    form that all components share cancels in the softmax (Eq. 1), so every picture chooses one:
+    A component ``exp(w_k'phi(x))`` is a Gaussian if its quadratic form is negative definite. A
+    form that all components share cancels in the softmax (Eq. 1), so a plot has to choose one:
 
     - ``shared="rows"``: the form for which the mixture has the mean and covariance of the rows and
       the highest likelihood on them. All components are Gaussian then, and their shares sum to one.
-    - ``shared="zero"``: none, the weights as they were learned. The prior draws them towards zero,
-      so that many components are not Gaussian; lines show where they win instead.
+    - ``shared="zero"``: none, the fitted weights. The prior shrinks them towards zero, so many
+      components are not Gaussian; lines show the regions in which these are the most probable.
 
-    The choice does not change the probabilities: the classifier has not learned densities.
+    The choice does not change the probabilities, because the classifier does not model densities.
 
     Make it with `from_estimator`.
 
@@ -68,9 +68,9 @@ class ComponentsDisplay(PlaneDisplay):
     ellipses_ : dict from component index to list of Ellipse
         Of one and of two standard deviations.
     winning_lines_ : list of ContourSet
-        Around the regions where components win that are not Gaussian, one per pair of neighbours.
+        Around the regions of components that are not Gaussian, one per pair of neighbours.
     texts_ : dict from component index to Text
-        Share of a Gaussian at its mean, or "not Gaussian" where such a component wins.
+        Share of a Gaussian at its mean, or "not Gaussian" in the region of such a component.
     ax_, figure_, points_, legend_ :
         As in `BoundaryDisplay`.
     """
@@ -100,16 +100,16 @@ class ComponentsDisplay(PlaneDisplay):
         legend: bool = True,
         rows: bool = True,
     ) -> Self:
-        """Draw the components of a fitted mixture of two inputs over the rows X, y.
+        """Plot the components of a fitted mixture of two features and the rows X, y.
 
         Parameters
         ----------
         estimator : fitted `SDGMClassifier` or `KernelSDGMClassifier`
-            Whose scores are quadratic functions of the inputs; of kernels, "linear" and "poly" up
-            to degree 2.
+            Its scores must be quadratic functions of the features: of the kernels, "linear" and
+            "poly" up to degree 2.
         X, y : array-likes of shape (n_samples, 2) and (n_samples,)
         shared : {"rows", "zero"}, default="rows"
-            The form added to all components, which the classifier leaves open; see above.
+            The form added to all components, which the classifier does not determine; see above.
         grid_resolution : int, default=300
         margin, ax, legend, rows :
             As in `BoundaryDisplay.from_estimator`.
@@ -174,7 +174,7 @@ class ComponentsDisplay(PlaneDisplay):
             shape = Ellipse((m1, m2), long, short, angle=angle, lw=width, zorder=2, **style)
             ellipses.append(self.ax_.add_patch(shape))
         if self.shares is not None:
-            self.texts_[k] = self._boxed_text(k, self.means[k], f"{100 * self.shares[k]:.0f} %")
+            self.texts_[k] = self._boxed_text(k, self.means[k], f"{100 * self.shares[k]:.0f}%")
         return ellipses
 
     def _draw_winning_lines(self) -> None:
@@ -205,13 +205,13 @@ class ComponentsDisplay(PlaneDisplay):
     def _handles(self) -> list[Any]:
         """Rows, ellipses with the form they depend on, and lines around components without one."""
         handles: list[Any] = list(self.points_)
-        form = "mean and covariance of the rows" if self.shares is not None else "shared form zero"
+        form = "mean and covariance of the rows" if self.shares is not None else "no shared form"
         if self.ellipses_:
             name = f"1 and 2 standard deviations ({form})"
             style: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "0.85", "mec": "0.3"}
             handles.append(Line2D([], [], ls="none", mew=1.4, label=name, **style))
         if self.winning_lines_:
-            name = f"where components win that are not Gaussians ({form})"
+            name = f"regions of components that are not Gaussian ({form})"
             handles.append(
                 Line2D([], [], color=WINNING_COLOR, ls=WINNING_DASHES, lw=WINNING_WIDTH, label=name)
             )

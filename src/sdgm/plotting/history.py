@@ -19,11 +19,11 @@ CURVE_WIDTH = 1.8
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HistoryDisplay:
-    """The course of a fit: sparsity above, what is maximised below, over the iterations.
+    """Course of a fit over the iterations: sparsity above, objectives below.
 
-    Above are the weights and the components that are left, on one logarithmic scale; below the log
-    likelihood, the log posterior of the weights and the log evidence. The evidence is Laplace's and
-    jumps when weights are pruned: it need not rise from one iteration to the next.
+    The upper panel shows the numbers of remaining weights and components on a logarithmic scale,
+    the lower panel the log likelihood, the log posterior of the weights and the log evidence. The
+    evidence is a Laplace approximation and jumps when weights are pruned, so it need not increase.
 
     Make it with `from_estimator`.
 
@@ -50,15 +50,15 @@ class HistoryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, xscale: str = "log") -> Self:
-        """Draw the history of a fitted classifier.
+        """Plot the history of a fitted classifier.
 
         Parameters
         ----------
         estimator : fitted classifier with ``history_``
         ax : matplotlib Axes or pair of them, optional
-            One is split into two panels; a new pyplot figure if not given.
+            A single one is split into two panels; by default a new pyplot figure.
         xscale : {"log", "linear"}, default="log"
-            Scale of the iterations; most weights go in the first of them.
+            Scale of the iterations; most weights are removed in the first ones.
 
         Examples
         --------

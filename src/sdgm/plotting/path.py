@@ -26,7 +26,7 @@ MARKED = 20
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WeightsPathDisplay:
-    """Error above and log loss below, over the number of weights of nested models.
+    """Error and log loss against the number of weights of nested models.
 
     Make it with `from_path` or `from_estimator`.
 
@@ -67,11 +67,11 @@ class WeightsPathDisplay:
         ----------
         path : WeightsPath
         X_test, y_test : array-likes, optional
-            Rows beside the training rows, for a second curve.
+            Rows for a second curve.
         chosen : int, optional
-            Budget of weights; the model that `WeightsPath.at_most` gives for it is marked.
+            Budget of weights; the model returned by `WeightsPath.at_most` is marked.
         ax : matplotlib Axes or pair of them, optional
-            One is split into two panels; a new pyplot figure if not given.
+            A single one is split into two panels; by default a new pyplot figure.
         xscale : {"log", "linear"}, default="log"
 
         Examples
@@ -108,7 +108,7 @@ class WeightsPathDisplay:
         ax: Any = None,
         xscale: str = "log",
     ) -> Self:
-        """Make the path of a fitted classifier with `weights_path`, and draw it.
+        """Compute the `weights_path` of a fitted classifier and plot it.
 
         Parameters
         ----------

@@ -57,8 +57,7 @@ def plane_of(X: Any, *, grid_resolution: int, margin: float) -> Plane:
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
-            f"X has shape {rows.shape}; this picture can be drawn for two inputs only: fit and "
-            f"draw two columns."
+            f"X has shape {rows.shape}, but this plot needs two features; fit and plot two columns."
         )
     low, high = rows.min(axis=0), rows.max(axis=0)
     space = margin * np.where(high > low, high - low, 1.0)

@@ -18,14 +18,14 @@ class PredictionsDisplay(ABC):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
     ) -> Self:
-        """Draw a fitted classifier on rows it has not seen.
+        """Plot a fitted classifier on held-out rows.
 
         Parameters
         ----------
         estimator : fitted classifier with `predict_proba`
         X, y : array-likes of shape (n_samples, n_features) and (n_samples,)
         name : str, optional
-            For the legend; the class name of the estimator if not given.
+            Name in the legend; by default the class name of the estimator.
         **options :
             As in `from_predictions`, except for ``labels``.
         """

@@ -28,14 +28,14 @@ LEAST_TOP = 1e-3
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectionDisplay(PredictionsDisplay):
-    """Error among the rows answered against their share, the most confident rows first.
+    """Error among the accepted rows against the coverage (risk-coverage curve).
 
-    On the right all rows are answered; to the left the least confident ones are rejected. A curve
-    that falls quickly to the left belongs to a model that knows where it may be wrong. The dotted
-    curve is what the same labels would have in a perfect order, all wrong rows last.
+    On the right all rows are accepted; towards the left the least confident ones are rejected. A
+    curve that falls quickly to the left means that low confidence indicates mistakes. The dotted
+    curve is a perfect order of the same predictions, with all wrong rows last.
 
-    Make it with `from_estimator` or `from_predictions`; draw several models in one picture by
-    passing on the axes of the first: ``ax=first.ax_``.
+    Make it with `from_estimator` or `from_predictions`. To compare models in one plot, pass the
+    axes of the first one: ``ax=first.ax_``.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class RejectionDisplay(PredictionsDisplay):
     ax_, figure_ : matplotlib Axes and Figure
     line_ : Line2D
     perfect_ : Line2D or None
-        None where it was not asked for.
+        None with ``perfect=False``.
     legend_ : Legend
 
     Examples
@@ -78,22 +78,22 @@ class RejectionDisplay(PredictionsDisplay):
         name: str | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the rejection curve of predicted probabilities.
+        """Plot the rejection curve of predicted probabilities.
 
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
         P : array-like of shape (n_samples, n_classes)
         labels : array-like of shape (n_classes,), optional
-            Label of each column of P; the sorted labels in ``y_true`` if not given.
+            Label of each column of P; by default the sorted labels in ``y_true``.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
+            Sample weights.
         perfect : bool, default=True
-            Whether to draw what a perfect order of the same labels would have.
+            Whether to draw the curve of a perfect order.
         name : str, optional
             Of the model, for the legend.
         ax : matplotlib Axes, optional
-            On a new pyplot figure if not given.
+            By default a new pyplot figure.
         """
         curve = rejection_curve(y_true, P, labels=labels, sample_weight=sample_weight)
         return cls(curve=curve, name=name).plot(perfect=perfect, ax=ax)
@@ -105,7 +105,7 @@ class RejectionDisplay(PredictionsDisplay):
         labels = [line.get_label() for line in self.ax_.lines]
         index = sum(line.get_gid() == "rejection" for line in self.ax_.lines)  # drawn here before
         top = self.ax_.get_ylim()[1] if index else 0.0
-        area = f"mean {100 * self.curve.area:.1f} %"
+        area = f"mean {100 * self.curve.area:.1f}%"
         answered, error = self.curve.answered, self.curve.error
         (self.line_,) = self.ax_.plot(
             np.append(0.0, answered),
@@ -118,7 +118,7 @@ class RejectionDisplay(PredictionsDisplay):
         )
         self.perfect_ = None
         if perfect:
-            legend = "perfect order of the same labels"
+            legend = "perfect order"
             (self.perfect_,) = self.ax_.plot(
                 *perfect_curve(float(error[-1])),
                 color=class_color(index),
@@ -126,17 +126,17 @@ class RejectionDisplay(PredictionsDisplay):
                 lw=1.3,
                 label="_nolegend_" if legend in labels else legend,
             )
-        self.ax_.set(xlabel="share of rows answered", ylabel="error among them", xlim=(0.0, 1.0))
+        self.ax_.set(xlabel="coverage", ylabel="error of accepted rows", xlim=(0.0, 1.0))
         self.ax_.set(ylim=(0.0, max(top, SPACE_ABOVE * error.max(), LEAST_TOP)))
         for axis in self.ax_.xaxis, self.ax_.yaxis:
-            axis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
+            axis.set_major_formatter(PercentFormatter(xmax=1.0, symbol="%"))
         quiet_frame(self.ax_)
         self.legend_ = self.ax_.legend(frameon=False, loc="best")
         return self
 
 
 def perfect_curve(error: float) -> tuple[FloatArray, FloatArray]:
-    """Shares and errors if all right rows come before all wrong ones.
+    """Coverages and errors if all correct rows come before all wrong ones.
 
     Examples
     --------

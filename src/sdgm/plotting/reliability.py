@@ -25,27 +25,27 @@ Z_95 = 1.959964
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(PredictionsDisplay):
-    """Share of predictions that came true against their confidence, with a histogram below.
+    """Reliability diagram: accuracy against confidence, with a histogram of confidences.
 
-    On the diagonal a classifier that says 80% is right in 80% of cases; below it, it is
-    overconfident. Bars are Wilson's 95% intervals for the share in each bin. The calibration error
-    in the legend is over the bins drawn.
+    On the diagonal, predictions with a probability of 80% are correct in 80% of cases; below it,
+    the classifier is overconfident. Bars are Wilson's 95% intervals of each bin. The calibration
+    error in the legend is computed from the bins in the plot.
 
-    Make it with `from_estimator` or `from_predictions`; draw several models in one picture by
-    passing on the axes of the first: ``ax=first.axes_``.
+    Make it with `from_estimator` or `from_predictions`. To compare models in one plot, pass the
+    axes of the first one: ``ax=first.axes_``.
 
     Parameters
     ----------
     came_true, confidence : arrays of shape (n_samples,)
-        Whether the class meant is the true one, and its probability.
+        Whether each prediction is correct, and its probability.
     bins : CalibrationBins
-        Both of them in bins.
+        The predictions in bins.
     name : str or None
         Of the model, for the legend.
     of : str
-        Label of the x axis: the confidence in what.
+        Label of the x axis.
     lowest : float, default=0.0
-        Confidence that the picture begins with.
+        Lowest confidence in the plot.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ReliabilityDisplay(PredictionsDisplay):
     figure_ : matplotlib Figure
     line_ : ErrorbarContainer
     diagonal_ : Line2D or None
-        None where another display had drawn it.
+        None if another display has already drawn it.
     histogram_ : StepPatch
     legend_ : Legend
 
@@ -95,24 +95,23 @@ class ReliabilityDisplay(PredictionsDisplay):
         name: str | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the reliability of predicted probabilities.
+        """Plot the reliability of predicted probabilities.
 
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
         P : array-like of shape (n_samples, n_classes)
         labels : array-like of shape (n_classes,), optional
-            Label of each column of P; the sorted labels in ``y_true`` if not given.
+            Label of each column of P; by default the sorted labels in ``y_true``.
         pos_label : label, optional
-            Class whose probability is meant; if not given, the most probable one of every row.
+            Class whose probability is used; by default the most probable class of every row.
         n_bins : int, default=15
         strategy : {"uniform", "quantile"}, default="uniform"
-            Bins of equal width, or of about equal numbers of rows.
+            Bins of equal width, or with about equal numbers of rows.
         name : str, optional
             Of the model, for the legend.
         ax : matplotlib Axes or pair of them, optional
-            One is split into diagram and histogram, a pair is drawn on as it is; a new pyplot
-            figure if not given.
+            A single one is split into diagram and histogram; by default a new pyplot figure.
         """
         P, codes = checked_predictions(y_true, P, labels)
         if pos_label is None:
@@ -142,18 +141,18 @@ class ReliabilityDisplay(PredictionsDisplay):
             )
         self._draw_shares(index)
         self._draw_histogram(histogram, index)
-        self.ax_.set(ylabel="share that came true")
+        self.ax_.set(ylabel="observed frequency")
         histogram.set(xlabel=self.of, ylabel="rows")
         for axis in self.ax_.yaxis, histogram.xaxis:
-            axis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol=" %"))
-        self.legend_ = self.ax_.legend(frameon=False, loc="upper left")
+            axis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0, symbol="%"))
+        self.legend_ = self.ax_.legend(frameon=False, loc="lower right")
         return self
 
     def _draw_shares(self, index: int) -> None:
         """One curve with intervals, and limits that hold it and the curves before it."""
         _, confidence, frequency = self.bins
         bars = wilson_interval(self.bins)
-        ece = f"ECE {100 * self.calibration_error:.1f} %"
+        ece = f"ECE {100 * self.calibration_error:.1f}%"
         self.line_ = self.ax_.errorbar(
             confidence,
             frequency,

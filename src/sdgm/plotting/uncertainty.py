@@ -21,12 +21,12 @@ COLOR_MAP = LinearSegmentedColormap.from_list("sdgm", ["white", "#C9BEDC", "#8C7
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UncertaintyDisplay(PlaneDisplay):
-    """A classifier of two inputs: how much its probabilities vary over the weights' posterior.
+    """Posterior standard deviation of the probabilities of a classifier with two features.
 
-    Shading is the standard deviation of P(class | x) when the weights are drawn from their Laplace
-    posterior, as given by ``predict_proba_averaged(X, return_std=True)``. It is the uncertainty
-    that more rows would remove: small even at the boundary, where P is 0.5, if there are many rows
-    nearby. The dashed line is the boundary between classes.
+    The shading is the standard deviation of P(class | x) under the Laplace posterior of the
+    weights, as returned by ``predict_proba_averaged(X, return_std=True)``. It is the uncertainty
+    that more data would reduce: with many rows nearby it is small even at the boundary, where P is
+    0.5. The dashed line is the boundary between classes.
 
     Make it with `from_estimator`.
 
@@ -64,7 +64,7 @@ class UncertaintyDisplay(PlaneDisplay):
         legend: bool = True,
         rows: bool = True,
     ) -> Self:
-        """Draw the uncertainty of a fitted classifier of two inputs over the rows X, y.
+        """Plot the uncertainty of a fitted classifier with two features and the rows X, y.
 
         Parameters
         ----------

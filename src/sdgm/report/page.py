@@ -57,7 +57,7 @@ def report_html(
     if held_out is None and data is not None:
         if not hasattr(model, "inputs"):
             raise TypeError(
-                f"data is for a model of a table, not for a {type(model).__name__}; pass X_test "
+                f"data needs a model fitted to a table, got a {type(model).__name__}; pass X_test "
                 "and y_test."
             )
         held_out = evaluate_table(model, data).as_dict()

@@ -49,16 +49,16 @@ class Section(NamedTuple):
 def report_sections(content: Content) -> list[Section]:
     """The sections that have something to show, in their order."""
     is_primal = content.description.form == "primal"
-    deciding = "What decides" if is_primal else "Inputs and relevance vectors"
+    deciding = "Features" if is_primal else "Features and relevance vectors"
     views = [
-        ("learned", "What was learned", learned_view(content)),
-        ("training", "How it was learned", training_view(content)),
-        ("sparsity", "What is left", sparsity_view(content)),
-        ("held-out", "How well it does", held_out_view(content)),
+        ("learned", "The model", learned_view(content)),
+        ("training", "The fit", training_view(content)),
+        ("sparsity", "Sparsity", sparsity_view(content)),
+        ("held-out", "Held-out results", held_out_view(content)),
         ("deciding", deciding, deciding_view(content)),
-        ("rows", "Rows worth a second look", rows_view(content)),
-        ("try", "Try a row", None if content.export_model is None else {}),
-        ("made", "How it was made", provenance_view(content)),
+        ("rows", "Uncertain and surprising rows", rows_view(content)),
+        ("try", "Try a prediction", None if content.export_model is None else {}),
+        ("made", "Provenance", provenance_view(content)),
     ]
     return [Section(key, title, view) for key, title, view in views if view is not None]
 
@@ -95,8 +95,8 @@ def sparsity_view(content: Content) -> View:
     if content.initial_components is not None:
         counts.append(("components", sum(content.initial_components), n_components))
     if n_vectors and content.n_rows:
-        counts.append(("training rows kept", content.n_rows, n_vectors))
-    counts.append(("features in use", n_features, used))
+        counts.append(("training rows stored", content.n_rows, n_vectors))
+    counts.append(("features used", n_features, used))
     return {
         "n_numbers": description.n_weights + n_components + 2 * used + n_vectors * n_features,
         "rows": [

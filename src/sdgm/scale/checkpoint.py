@@ -154,8 +154,8 @@ class Checkpoint:
         except OSError as error:
             self.last_written = monotonic()
             warnings.warn(
-                f"The checkpoint cannot be written ({error}); the fit goes on, but could not be "
-                "resumed from here.",
+                f"The checkpoint could not be written ({error}); the fit continues but cannot be "
+                "resumed from this point.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -189,17 +189,17 @@ class Checkpoint:
                 results = [read_result(file, i, stop) for i, stop in enumerate(stops)]
         except NotACheckpoint:
             raise ValueError(
-                f"{str(path)!r} is no checkpoint of a fit, or a damaged one; name another file, or "
-                "remove it to start anew."
+                f"{str(path)!r} is not a checkpoint, or is damaged; give another file name, or "
+                "remove it to start again."
             ) from None
         except OtherFit:
             raise ValueError(
                 f"the checkpoint {str(path)!r} belongs to another fit: its settings or its data "
-                "differ from these; remove it, or name another file."
+                "differ from these; remove it, or give another file name."
             ) from None
         except (OSError, KeyError, ValueError, TypeError, BadZipFile, EOFError) as error:
             raise ValueError(
-                f"the checkpoint {str(path)!r} cannot be read ({error}); remove it to start anew."
+                f"the checkpoint {str(path)!r} cannot be read ({error}); remove it to start again."
             ) from None
         current = None
         if about["current"] is not None:

@@ -51,13 +51,13 @@ def why_not_by_sums(plan: Plan) -> str | None:
     if plan.form.is_precomputed:
         return "kernel='precomputed' has as many columns as rows"
     if not plan.merges_rows:
-        return f"preset={str(plan.preset)!r} learns from all rows at once"
+        return f"preset={str(plan.preset)!r} fits all rows at once"
     if not isinstance(plan.init, str):
-        return "an array for init has a start for every row"
+        return "an array for init has a value for every row"
     if plan.max_features is not None:
-        return "max_features chooses with all rows at once"
+        return "max_features selects features on all rows at once"
     if plan.previous is not None:
-        return "warm_start=True goes on with all rows at once"
+        return "warm_start=True continues with all rows at once"
     return None
 
 
@@ -78,7 +78,7 @@ def fit_many_rows(
     """
     check_classes(classes)
     if n_inputs == 0:
-        raise ValueError("X has 0 feature(s), and a classifier needs one at least.")
+        raise ValueError("X has 0 feature(s), but a classifier needs at least one.")
     seed = run.seeds(plan.seeds)[0]
     with in_threads():
         class_rows = rows_by_class(table, len(classes))

@@ -86,7 +86,8 @@ def require_memory(n_bytes: float, what: str, remedies: Sequence[str]) -> None:
         *most, last = remedies
         remedy = f"use {', '.join(most)} or {last}" if most else f"use {last}"
         raise MemoryError(
-            f"{what} would need {in_words(n_bytes)}, and there are {in_words(available)}; {remedy}."
+            f"{what} would need {in_words(n_bytes)}, but {in_words(available)} are available; "
+            f"{remedy}."
         )
 
 

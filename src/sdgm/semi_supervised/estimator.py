@@ -91,40 +91,40 @@ class PartlyLabelledRows:
 class SemiSupervisedSDGMClassifier(
     ClassifierMixin, MetaEstimatorMixin, PredictionMixin, VersionedEstimator
 ):
-    """Sparse discriminative Gaussian mixture of rows some of which have no label, which is -1.
+    """Semi-supervised SDGM classifier; unlabelled rows have the label -1.
 
     A dense model is fitted to the labels first: the ensemble of the labelled rows, or the teacher
-    of the wrapped classifier if it has one, with further members that were shaped by all rows.
-    Their shares in its average say how well they predict labels left out. The wrapped classifier
-    learns the average at all rows.
+    of the wrapped classifier if it has one, averaged with further members whose kernels or
+    clusters are estimated from all rows. The weights in the average depend on how well members
+    predict left-out labels. The wrapped classifier is distilled from this average at all rows.
 
-    When no row is without a label, this is the wrapped classifier, fitted as usual.
+    If all rows have labels, the wrapped classifier is fitted as usual.
 
     Parameters
     ----------
     estimator : SDGMClassifier, KernelSDGMClassifier or None, default=None
-        The classifier to learn, with the settings to be kept. None is ``SDGMClassifier()``, whose
-        settings are all chosen from the data.
+        The classifier to fit, with its parameters. None means ``SDGMClassifier()``, whose
+        hyperparameters are chosen from the data.
     max_unlabelled : int, default=2000
-        Distinct unlabelled rows that are used; of more, these many evenly in sorted order.
+        Maximum number of distinct unlabelled rows; if there are more, they are thinned out evenly.
     random_state : int, RandomState or None, default=None
-        Seed of the start; None leaves it to the estimator's own.
+        Seed of the initialisation; None uses the ``random_state`` of the estimator.
 
     Attributes
     ----------
     estimator_ : SDGMClassifier or KernelSDGMClassifier
-        The classifier that was learned. Its covariance of the weights is from the labelled rows.
+        The fitted classifier. The covariance of its weights is based on the labelled rows.
     classes_ : array of shape (n_classes,)
         Labels, without -1.
     transduction_ : array of shape (n_samples,)
-        Labels of the training rows: as given, else the most probable by the classifier.
+        Labels of the training rows, predicted for rows without a label.
     shares_ : dict from str to float
-        Share of each member in the average, the largest first; empty when all rows had labels.
+        Weight of each member in the average, the largest first; empty if all rows had labels.
         Names of members that use unlabelled rows begin with graph, clusters or hybrid.
     unlabelled_share_ : float
-        Sum of the shares of these.
+        Total weight of the models that use unlabelled rows.
     n_labelled_ : int
-        Rows with a label and a weight above zero.
+        Number of rows with a label and a positive sample weight.
     model_, coef_, intercept_, covariance_, n_active_weights_, features_used_ :
         Of ``estimator_``, as are ``n_components_``, ``component_class_`` and ``mixture_weights_``.
     n_features_in_, feature_names_in_ :
@@ -132,8 +132,8 @@ class SemiSupervisedSDGMClassifier(
 
     Notes
     -----
-    The other classifiers take -1 for a label like any other. With text for labels, let y be an
-    array of dtype object in which -1, the number, stands for no label.
+    The other classifiers treat -1 as an ordinary label. If labels are strings, y must be an array
+    of dtype object in which the number -1 stands for a missing label.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class SemiSupervisedSDGMClassifier(
         classes = np.unique(y[used])
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes.tolist()[0]!r}, and -1 means unlabelled; "
+                f"y has only one class, {classes.tolist()[0]!r}, and -1 means unlabelled; "
                 "a classifier needs labelled samples of at least two, and SDGMClassifier takes -1 "
                 "for a label."
             )

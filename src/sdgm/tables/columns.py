@@ -70,8 +70,8 @@ def chosen_columns(
     if not inputs:
         reasons = ", ".join(f"{quoted(note.name)} ({note.reason})" for note in notes[:3])
         raise TableError(
-            "The table has no column to learn from"
-            + (f": {reasons}; add numbers or categories." if notes else " beside the target.")
+            "The table has no usable column"
+            + (f": {reasons}; add numbers or categories." if notes else " besides the target.")
         )
     gaps = [note for note in notes if note.missing and note.kind != "left out"]
     if gaps and not allow_missing:
@@ -92,7 +92,7 @@ def as_input(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     if kind == "dates":
         return as_date(series, train)
     if kind != "texts":
-        return left_out(series, f"holds {kind}; make numbers of them first")
+        return left_out(series, f"holds {kind}; convert them to numbers first")
     numbers, odd = as_numbers(series)
     if not is_categorical(series) and not odd.any() and numbers.null_count() < len(numbers):
         return as_number(series, train)
@@ -118,7 +118,7 @@ def as_number(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     if values.n_unique() == 1:
         return left_out(series, f"is always {values[0]:g}", missing)
     if not missing and len(values) > 2 and (values.diff().drop_nulls() == 1.0).all():
-        return left_out(series, "numbers the rows")
+        return left_out(series, "row numbers")
     n_distinct = values.drop_nulls().n_unique()
     if ID_NAME.fullmatch(series.name) and n_distinct > DISTINCT_SHARE * len(values):
         many = f"{n_distinct:,} distinct values in {counted(len(values), 'row')}"
@@ -146,7 +146,7 @@ def as_date(series: Any, train: IntArray) -> tuple[Input | None, ColumnNote]:
     if odd.any():
         example = quoted(series.filter(odd)[0])
         reason = (
-            f"dates but for {counted(int(odd.sum()), 'value')} such as {example}; correct these"
+            f"dates except for {counted(int(odd.sum()), 'value')} such as {example}; correct these"
         )
         return left_out(series, reason)
     if days.null_count() == len(days):
@@ -168,16 +168,20 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
     if n_distinct == 1 and not missing:
         return left_out(series, f"is always {quoted(present[0])}")
     if present.str.contains(OTHER_DATE).mean() > MOST:
-        reason = f"dates whose day and month cannot be told apart, such as {quoted(present[0])}"
+        reason = f"dates with ambiguous day and month, such as {quoted(present[0])}"
         return left_out(series, f"{reason}; write them as 2007-11-30", missing)
     if present.str.contains(DATE).mean() > MOST:
         example = quoted(present.filter(~present.str.contains(DATE))[0])
-        return left_out(series, f"dates but for values such as {example}; correct these", missing)
+        return left_out(
+            series, f"dates except for values such as {example}; correct these", missing
+        )
     if not is_categorical(series) and n_distinct > max(2, DISTINCT_SHARE * len(present)):
         if n_odd < (1.0 - MOST) * len(present):
             _, odd = as_numbers(series)
             example = quoted(series.filter(odd)[0])
-            reason = f"numbers but for {counted(n_odd, 'value')} such as {example}; correct these"
+            reason = (
+                f"numbers except for {counted(n_odd, 'value')} such as {example}; correct these"
+            )
             return left_out(series, reason, missing)
         if what := number_format(present, MOST):
             reason = f"looks like numbers with {what}, such as {quoted(present[0])}"
@@ -188,7 +192,7 @@ def as_category(series: Any, train: IntArray, n_odd: int) -> tuple[Input | None,
     reason = ""
     if n_distinct > len(levels):
         rare = counted(n_distinct - len(levels), "rarer level")
-        reason = f"{rare}: none of those with a feature"
+        reason = f"{rare} without a feature"
     note = ColumnNote(series.name, "category", reason, missing, n_distinct)
     return Category(series.name, levels, missing=bool(missing)), note
 

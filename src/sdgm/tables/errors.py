@@ -54,8 +54,8 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 def short_rows_sentence(n: int) -> str:
     """The remark about rows with fewer fields than the header."""
-    end, it = ("ends", "it lacks") if n == 1 else ("end", "they lack")
-    return f"{text.counted(n, 'row')} {end} before the last column; what {it} counts as missing."
+    ends = "ends" if n == 1 else "end"
+    return f"{text.counted(n, 'row')} {ends} before the last column; the other fields are missing."
 
 
 def reading_remarks(name: str, encoding: str, short_rows: int) -> list[str]:

@@ -28,26 +28,26 @@ RELIABILITY_BINS = 10
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Measures of predictions against labels.
+    """Metrics of predictions on labelled rows.
 
     Attributes
     ----------
     rows : int
-        Rows with a label.
+        Number of rows with a label.
     error, log_loss, brier, calibration_error : float
-        Share of wrong labels, and measures of the probabilities as in `sdgm.metrics`.
+        Misclassification rate, and metrics of the probabilities as in `sdgm.metrics`.
     confusion : list of lists of int
         Rows by true class, columns by predicted class, in the order of ``classes``.
     classes : list
     reliability : list of dict
-        Confidence, accuracy and count of predictions of similar confidence.
+        Mean confidence, accuracy and number of rows of each bin.
     uncertain, surprising : list of dict
-        Rows whose most probable class has the least probability, and misclassified rows whose own
-        label has the least, counted from 1.
+        Rows with the lowest probability of the predicted class, and misclassified rows with the
+        lowest probability of their label; row numbers start at 1.
     unlabelled, short_rows : int
-        Rows without a label, left out, and rows of a text file that end before the last column.
+        Number of rows without a label, which are left out, and of rows with missing fields.
     encoding : str
-        Of a text file, as it was read.
+        Encoding with which a text file was read.
     """
 
     rows: int
@@ -70,13 +70,13 @@ class Evaluation:
 
 
 def evaluate_table(model: TableModel, source: Any) -> Evaluation:
-    """Measure a model on a table with labels.
+    """Evaluate a model on a labelled table.
 
     Parameters
     ----------
     model : TableModel
     source : path, "-" or polars.DataFrame
-        With the model's columns and its target. A column of weights counts as in training.
+        Must have the columns of the model and its target. Weights are used as in training.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
         label = frame.get_column(model.target)[int(unknown[0])]
         raise TableError(
             f"Column {quoted(model.target)} has the label {quoted(label)} in row "
-            f"{unknown[0] + 1:,}, which the model does not know; it knows {listed(model.classes_)}."
+            f"{unknown[0] + 1:,}, which is none of the classes {listed(model.classes_)}."
         )
     rows = np.flatnonzero(codes != MISSING)
     if not len(rows):
@@ -114,13 +114,13 @@ def evaluate_table(model: TableModel, source: Any) -> Evaluation:
 
 
 def evaluate_classifier(classifier: Any, X: Any, y: Any) -> Evaluation:
-    """Measure a classifier on rows with labels.
+    """Evaluate a classifier on labelled rows.
 
     Parameters
     ----------
     classifier : fitted classifier
     X, y : arrays
-        Rows that it was not fitted to.
+        Held-out rows and their labels.
 
     Examples
     --------

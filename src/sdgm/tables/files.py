@@ -20,7 +20,7 @@ def paths_of(source: Any) -> list[Path]:
     if not isinstance(source, str | os.PathLike):
         paths = [Path(each) for each in source]
         if not paths:
-            raise TableError("There are no files in the list; name one at least.")
+            raise TableError("The list of files is empty; give at least one.")
         return paths
     path = Path(source)
     if not path.is_dir():

@@ -43,10 +43,11 @@ def fit_table(
     random_state: int = 0,
     progress: Callable[[str, int], None] | None = None,
 ) -> TableModel:
-    """Learn to predict a column of a table from the others.
+    """Fit a model that predicts a column of a table from the others.
 
-    Columns of numbers are used as they are, dates as days, columns of names one-hot encoded; row
-    IDs and constant columns are left out, as ``model.record["source"]["columns"]`` says.
+    Numeric columns are used directly, dates become days since 1970, and text columns are one-hot
+    encoded. Row IDs and constant columns are left out; ``model.record["source"]["columns"]`` lists
+    how each column is used.
 
     Parameters
     ----------
@@ -54,38 +55,40 @@ def fit_table(
         A file .csv, .tsv, .parquet or .npz; "-" for CSV on standard input. The columns of an array
         are called x1, x2 and so on.
     target : str or array-like of shape (n_rows,)
-        Column with the labels, or the labels. Rows without one are left out.
+        Column with the labels, or the labels. Rows without a label are left out.
     id_column : str, optional
-        Row ID; not used as a feature, kept in predictions.
+        Row ID; not used as a feature, copied to predictions.
     weights : str, optional
-        Column that says how often each row counts, such as the frequencies of a contingency table.
-        Whole numbers are split between training and test; with fractions, whole rows are.
+        Column of frequencies, as in a contingency table, or of sample weights. If all values are
+        whole numbers, they are frequencies, and copies of a row are split between training and
+        test; otherwise each row is in one of the two.
     exclude : sequence of str, optional
-        Columns that nothing is learned from.
+        Columns to leave out.
     form : {"auto", "primal", "dual"}, default="auto"
-        Quadratic features, kernels at training rows, or the better of both. "auto" is "primal" when
-        that is within 0.01 nats of a dense model, and beyond 10,000 rows; else the form with fewer
-        numbers, unless the other is closer to the dense model by more than 0.01 nats.
+        Quadratic features, kernels at training rows, or the better of the two. "auto" is "primal"
+        if that is within 0.01 nats of a dense model, and with more than 10,000 rows; otherwise it
+        is the form that stores fewer numbers, unless the other is closer to the dense model by more
+        than 0.01 nats.
     components : int or "auto", default="auto"
-        Components that each class starts with.
+        Initial number of components per class.
     class_weight : mapping from label to number, "balanced" or None, default=None
-        Factor on the weight of each row of a class.
+        Weights of the classes, which multiply the weights of the rows.
     max_weights : int, optional
-        Most weights that the model may have.
+        Maximum number of weights.
     teacher : {"auto", "labels", "forest", "boosting"}, default="auto"
-        What is learned from: probabilities of a `KernelEnsembleClassifier`, of a random forest or
-        of boosted trees, or the labels as they are.
+        What the model learns from: the probabilities of a `KernelEnsembleClassifier`, a random
+        forest or boosted trees, or the labels.
     test_size : float, default=0.25
-        Share of the rows to hold out and test on, stratified by class; 0 for no test.
+        Fraction of the rows held out for the test, stratified by class; 0 for no test.
     missing : {"impute", "error"}, default="impute"
-        Missing numbers become the median, with an indicator feature, and missing names a level of
-        their own; or they are refused.
+        "impute" replaces missing numbers by the median, with an indicator feature; missing text is
+        a category of its own. "error" raises an error.
     refit : bool, default=False
-        After the test, learn again from all rows. Otherwise the model is the one that was tested.
+        Whether to refit to all rows after the test; otherwise the tested model is returned.
     random_state : int, default=0
         Random seed for split and fit.
     progress : callable, optional
-        Called with the form that is being learned and its iterations so far.
+        Called with the form that is being fitted and its number of iterations so far.
 
     Examples
     --------
@@ -146,8 +149,8 @@ def check_enough(labels: np.ndarray[Any, Any], components: int | str) -> None:
     if components != "auto" and int(components) > largest:
         raise SettingError(
             "components",
-            f"must be at most {largest:,}, the rows to learn from of the largest class, got "
-            f"{components:,}; 3 are many already.",
+            f"must be at most {largest:,}, the number of training rows of the largest class, "
+            f"got {components:,}; start with 1 to 3.",
         )
 
 
@@ -157,9 +160,9 @@ def advice(data: TrainingRows, train: IntArray, test: IntArray) -> list[str]:
     classes, counts = np.unique(data.labels[train], return_counts=True)
     for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
         if count < FEW_TO_LEARN:
-            said.append(f"Class {quoted(label)} has only {counted(count, 'row')} to learn from.")
+            said.append(f"Class {quoted(label)} has only {counted(count, 'training row')}.")
     if 0 < len(test) < FEW_TO_TEST:
-        said.append(f"The test has only {counted(len(test), 'row')}: its numbers are rough.")
+        said.append(f"Only {counted(len(test), 'row')} held out: the scores are rough.")
     if not len(test):
-        said.append("No rows were held out: how well the model does is not known.")
+        said.append("No rows were held out, so there are no test scores.")
     return said

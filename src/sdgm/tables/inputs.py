@@ -25,9 +25,9 @@ class Number:
     ----------
     name : str
     fill : float or None
-        What stands in for a missing value; None where training saw none, and one is refused.
+        Replaces missing values; None if there were none in training, where one is an error.
     indicator : bool
-        Whether a second feature says, with a one, that the value was missing.
+        Whether a second feature is one if the value is missing.
     is_date : bool
         Whether the column holds dates; the numbers are then days since 1970-01-01.
 
@@ -68,17 +68,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """A column of names, one feature per level: one where the row has it, and zero elsewhere.
+    """A categorical column, one-hot encoded.
 
-    A level that training did not see has zeros only, and so has a missing value where training saw
-    none.
+    Unknown categories are encoded as zeros, and so are missing values if there were none in
+    training.
 
     Attributes
     ----------
     name : str
     levels : tuple of str
     missing : bool
-        Whether missing values have a feature of their own, the last.
+        Whether missing values have their own feature, the last one.
 
     Examples
     --------

@@ -66,11 +66,11 @@ def check_classes(name: str, labels: np.ndarray[Any, Any]) -> None:
     """Refuse labels that are not classes."""
     classes = np.unique(labels)
     if not len(classes):
-        raise TableError(f"Column {quoted(name)} has no labels; nothing can be learned.")
+        raise TableError(f"Column {quoted(name)} has no labels; choose another target.")
     if len(classes) == 1:
         raise TableError(
-            f"Column {quoted(name)} has one class only, {quoted(classes[0])}; a classifier needs "
-            "rows of at least two."
+            f"Column {quoted(name)} has only one class, {quoted(classes[0])}; a classifier needs "
+            "at least two."
         )
     few = len(labels) < ROWS_PER_LABEL * len(classes)
     if (len(classes) > MANY_LABELS and few) or classes.dtype.kind == "f":
@@ -86,8 +86,8 @@ def check_training(labels: np.ndarray[Any, Any]) -> None:
     _, counts = np.unique(labels, return_counts=True)
     if (counts >= 2).sum() < 2:
         raise TableError(
-            f"Too little training data: {counted(len(labels), 'row')}, and fewer than two classes "
-            "with at least two; add rows, or hold out fewer."
+            f"Too little training data: {counted(len(labels), 'row')} apart from held-out ones; "
+            "at least two classes need two rows each; add rows, or hold out fewer."
         )
 
 

@@ -29,21 +29,21 @@ def open_rows(
     target: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[FileRows, np.ndarray[Any, Any] | None]:
-    """Rows of Parquet or Arrow files for `fit`, which reads them when it needs them.
+    """Open Parquet or Arrow files as rows for `fit`, which reads them when needed.
 
-    Only some rows at a time and the labels are in memory. ``.npy`` files need no reader: pass
+    Only blocks of rows and the labels are held in memory. For ``.npy`` files, pass
     ``np.load(path, mmap_mode="r")`` to `fit`.
 
     Parameters
     ----------
     source : path or sequence of paths
         Parquet files (``.parquet``, ``.pq``), Arrow IPC files (``.arrow``, ``.feather``, ``.ipc``),
-        or a folder of such files, taken in the order of their names.
+        or a folder of such files, sorted by name.
     target : str, optional
-        The column of labels.
+        Column of labels.
     columns : sequence of str, optional
-        Columns to learn from, in this order; all but the target if not given. They must hold
-        numbers, or true and false, and nothing may be missing.
+        Columns to use as features, in this order; by default all except the target. They must be
+        numeric or boolean, without missing values.
 
     Returns
     -------
@@ -68,7 +68,9 @@ def open_rows(
     parts = [FilePart.opened(path) for path in paths_of(source)]
     names = list(parts[0].schema)
     if isinstance(columns, str):
-        raise TableError(f"columns must be several names, got {quoted(columns)}; put it in a list.")
+        raise TableError(
+            f"columns must be a list of names, got {quoted(columns)}; put it in a list."
+        )
     chosen = [name for name in names if name != target] if columns is None else list(columns)
     for name in (*chosen, *([] if target is None else [target])):
         check_known(name, names)
@@ -90,10 +92,10 @@ def check_known(name: str, names: Sequence[str]) -> None:
 class FileRows:
     """Numeric columns of concatenated files, read in chunks.
 
-    Made by `open_rows`, with attributes ``shape`` and ``columns``. Threads may read at the same
-    time. A chunk has about a hundred thousand rows. The last two chunks are cached, so that reading
-    in order goes over the files once; the first 256 MB stay in memory, and smaller tables are
-    decoded only once.
+    Made by `open_rows`, with attributes ``shape`` and ``columns``. It is thread-safe. A chunk has
+    about a hundred thousand rows. The last two chunks are cached, so that sequential reading
+    decodes the files once. The first 256 MB stay in memory, so that smaller tables are decoded only
+    once.
     """
 
     def __init__(self, parts: Sequence[FilePart], columns: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from sdgm._typing import IntArray
 from sdgm.tables.columns import ColumnNote
 from sdgm.tables.values import nameless
 
-TELLS_ALL = "alone tells the class of every row"
+TELLS_ALL = "alone determines the class of every row"
 # probability that a column of random values does so, up to which it is pointed out
 CHANCE = 0.001
 
@@ -35,8 +35,8 @@ def pointed_out(
 def leak_remarks(notes: Sequence[ColumnNote]) -> list[str]:
     """One sentence for each column that gives the labels away."""
     return [
-        f"Column {note.name!r} {TELLS_ALL}: if it is made from the label, or known only after it, "
-        "exclude it."
+        f"Column {note.name!r} {TELLS_ALL}: if it is derived from the label, or known only "
+        "afterwards, exclude it."
         for note in notes
         if note.reason.startswith(TELLS_ALL)
     ]

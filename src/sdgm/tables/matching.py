@@ -24,9 +24,9 @@ def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
     if len(missing) == 1:
         others = [name for name in columns if name not in {each.name for each in inputs}]
         hint = did_you_mean(missing[0], others) if others else "the table has no other columns."
-        raise TableError(f"The table lacks the column {quoted(missing[0])}: {hint}")
+        raise TableError(f"The table has no column {quoted(missing[0])}: {hint}")
     raise TableError(
-        f"The table lacks {counted(len(missing), 'column')} that the model reads: {listed(missing)}"
+        f"The table lacks {counted(len(missing), 'column')} of the model: {listed(missing)}"
         f"; it has {listed(columns)}."
     )
 
@@ -82,7 +82,7 @@ def names(column: Category, series: Any) -> Any:
     kind = "fractions" if is_fraction else kind_of(series)
     if kind not in KINDS:
         raise TableError(
-            f"Column {quoted(column.name)} holds {kind}, but had names in training, such as "
+            f"Column {quoted(column.name)} holds {kind}, but had text in training, such as "
             f"{listed(column.levels[:3])}."
         )
     return as_texts(series)
@@ -93,8 +93,8 @@ def check_no_zone(series: Any) -> None:
     zone = time_zone(series)
     if zone is not None:
         raise TableError(
-            f"Column {quoted(series.name)} has times of a time zone, {quoted(zone)}; convert them "
-            "to times without one, or exclude the column."
+            f"Column {quoted(series.name)} has times with the time zone {quoted(zone)}; convert "
+            "them to times without one, or exclude the column."
         )
 
 

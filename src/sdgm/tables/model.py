@@ -21,36 +21,36 @@ from sdgm.tables.training_rows import TARGET, encoded_rows, rows_of_arrays
 
 
 class TableModel(ClassifierMixin, BaseEstimator):
-    """A classifier for the rows of a table of numbers, names and dates, with values missing.
+    """Classifier for tables with numbers, text, dates and missing values.
 
-    `sdgm.tables.fit_table` makes one from a file and tests it on rows held out; `fit` makes one
-    from a frame and labels, as scikit-learn's tools do. `sdgm.save` writes it.
+    `sdgm.tables.fit_table` fits one to a file or data frame and tests it on held-out rows. `fit`
+    takes a data frame and labels, as in scikit-learn. `sdgm.save` saves it.
 
     Parameters
     ----------
     form, components, missing, class_weight, max_weights, teacher :
         As in `sdgm.tables.fit_table`.
     exclude : sequence of str, optional
-        Columns that nothing is learned from.
+        Columns to leave out.
     random_state : int, RandomState instance or None, default=None
         Random seed of the fit.
 
     Attributes
     ----------
     inputs : tuple of Number and Category
-        Columns of the table that are used, in order.
+        Columns in use, in order.
     target : str
         Name of the column with the labels.
     classifier : fitted SDGMClassifier or KernelSDGMClassifier
-        Learned from the encoded inputs.
+        Classifier fitted to the encoded columns.
     record : dict
-        How the model was trained and how well it did, as JSON values; may be empty.
+        Information about the fit and its scores, as JSON values; may be empty.
     story : dict of arrays
-        The learning, step by step, for the report; may be empty.
+        Frames of the animation in the report; may be empty.
     id_column : str or None
-        Row ID; not used as a feature, kept in predictions.
+        Row ID; not used as a feature, copied to predictions.
     classes_ : array of shape (n_classes,)
-        Labels, in the order of the columns of probabilities.
+        Class labels, in the order of the columns of `predict_proba`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         return model
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the rows of a frame.
+        """Fit to the rows of a data frame.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts; zero leaves it out.
+            Sample weights, treated as frequencies; zero leaves a sample out.
         """
         from sdgm.json_values import json_value
         from sdgm.tables.learning import learned

@@ -20,7 +20,7 @@ def refuse_existing(output: str | Path) -> None:
     """Refuse to replace a file; devices and pipes are written to."""
     if str(output) != "-" and os.path.isfile(output):
         raise TableError(
-            f"{str(output)!r} exists; add --force to replace it, or name another file."
+            f"{str(output)!r} exists; add --force to overwrite it, or give another file name."
         )
 
 
@@ -28,11 +28,11 @@ def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before any work is done."""
     folder = path.parent
     if path.is_dir():
-        raise TableError(f"{str(path)!r} is a folder; name a file to write.")
+        raise TableError(f"{str(path)!r} is a folder; give a file name.")
     if not folder.is_dir():
         raise TableError(f"Cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
     if path.exists() and is_read_only(path):
-        raise TableError(f"Cannot write {str(path)!r}: it is read-only; name another file.")
+        raise TableError(f"Cannot write {str(path)!r}: it is read-only; give another file name.")
     if is_read_only(folder):
         raise TableError(f"Cannot write {str(path)!r}: its folder is read-only.")
 
@@ -55,7 +55,7 @@ def refuse_input(output: str | Path, *inputs: Any) -> None:
             continue
         if Path(source).is_file() and os.path.exists(output) and os.path.samefile(source, output):
             raise TableError(
-                f"{str(output)!r} would overwrite the input file; name another file to write."
+                f"{str(output)!r} would overwrite the input file; give another file name."
             )
 
 

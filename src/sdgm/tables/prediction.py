@@ -45,25 +45,25 @@ def predict_table(
     id_column: str | None = None,
     progress: Progress | None = None,
 ) -> Predicted:
-    """Predict the label of every row of a table, and write them to a file in the same order.
+    """Predict the label of every row of a table and write the predictions to a file, in order.
 
-    The columns are: the id, unchanged; ``predicted_<target>``; with ``proba`` one ``P(<class>)``
-    for each class; with ``std`` one ``std(<class>)``, the standard deviation of the probability
-    over the posterior of the weights. The file appears when it is complete.
+    The columns are the row ID, ``predicted_<target>``, with ``proba`` one column ``P(<class>)`` for
+    each class, and with ``std`` one column ``std(<class>)``, the standard deviation of the
+    probability under the posterior of the weights. The file is written atomically.
 
     Parameters
     ----------
     model : TableModel
     source : path, "-" or a pandas, polars or pyarrow frame
-        Columns are found by name; others are ignored.
+        Columns are matched by name; others are ignored.
     output : path or "-"
         A file .csv, .tsv or .parquet; "-" for CSV on standard output.
     proba, std : bool
         Whether to write probabilities and their standard deviations.
     id_column : str, optional
-        Row ID to keep, if not the model's.
+        Row ID to copy, if not the model's.
     progress : callable, optional
-        Called with the rows predicted and the bytes read so far.
+        Called with the numbers of rows predicted and bytes read so far.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def output_names(model: TableModel, kept: str | None, *, proba: bool, std: bool)
         names += [f"std({label})" for label in model.classes_]
     if len(set(names)) < len(names):
         raise TableError(
-            f"The id column {quoted(kept)} is called like a column of predictions; rename it."
+            f"The id column {quoted(kept)} has the name of a prediction column; rename it."
         )
     return tuple(names)
 

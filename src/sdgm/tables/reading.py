@@ -18,8 +18,10 @@ from sdgm.tables.files import CHUNK_ROWS, FilePart
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
-SEVERAL_TYPES = "Column {} holds values of several types; make them all numbers or all text."
-SAME_NAME = "The frame has several columns of one name; rename all but one."
+SEVERAL_TYPES = (
+    "Column {} holds values of several types; convert them all to numbers or all to text."
+)
+SAME_NAME = "The data frame has several columns with the same name; rename all but one."
 
 
 class Frame:
@@ -67,7 +69,7 @@ def open_table(source: Any) -> Iterator[Table]:
                 "these."
             )
         if path.is_dir():
-            raise TableError(f"{str(path)!r} is a folder; name a file.")
+            raise TableError(f"{str(path)!r} is a folder; give a file name.")
         with path.open("rb") as stream:  # an error of the system names the file
             if suffix == ".parquet":
                 yield Parquet(path)
@@ -174,7 +176,9 @@ def array_columns(stream: Any, name: str) -> dict[str, Any]:
         raise TableError(f"{name} is not an .npz file of plain arrays, or is damaged.") from None
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
-        raise TableError(f"Arrays of {name} have {listed(sorted(lengths))} rows; all need as many.")
+        raise TableError(
+            f"Arrays of {name} have {listed(sorted(lengths))} rows; all need the same number."
+        )
     return columns
 
 

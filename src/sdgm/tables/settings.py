@@ -79,7 +79,8 @@ class Settings:
         if unknown:
             raise SettingError(
                 "class_weight",
-                f"names {quoted(unknown[0])}, which is no class; there are {listed(classes)}.",
+                f"names {quoted(unknown[0])}, which is not a class; the classes are "
+                f"{listed(classes)}.",
             )
         return {by_name[str(name)]: float(weight) for name, weight in given.items()}
 
@@ -150,7 +151,7 @@ def class_weight_from(text: str | None) -> dict[str, float] | str | None:
         if not label:
             raise SettingError(
                 "class_weight",
-                f"must be balanced, or such as ill=5,well=1; {quoted(part)} is not.",
+                f"must be balanced or a list such as ill=5,well=1; {quoted(part)} is neither.",
             )
     check_class_weight(weights)
     return weights

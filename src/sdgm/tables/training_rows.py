@@ -84,7 +84,9 @@ def rows_of_table(
 ) -> TrainingRows:
     """The rows of a table that have a label and a weight."""
     if isinstance(exclude, str):
-        raise SettingError("exclude", f"must be several names, got {exclude!r}; put it in a list.")
+        raise SettingError(
+            "exclude", f"must be a list of names, got {exclude!r}; put it in a list."
+        )
     keep = [name for name in (target, id_column) if isinstance(name, str)]
     table = whole_table(source, keep)
     frame = table.frame
@@ -140,7 +142,9 @@ def with_labels(frame: Any, labels: Any) -> tuple[Any, str]:
 def check_as_many(n_labels: int, n_rows: int) -> None:
     """Refuse labels that are not those of the rows."""
     if n_labels != n_rows:
-        raise TableError(f"There are {n_labels:,} labels for {n_rows:,} rows; pass one each.")
+        raise TableError(
+            f"There are {n_labels:,} labels for {n_rows:,} rows; pass one label per row."
+        )
 
 
 def taken_rows(weights: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray | None]:
@@ -171,7 +175,7 @@ def weights_of(frame: Any, name: str, rows: IntArray) -> FloatArray:
         value = "no value" if np.isnan(weights[i]) else f"{weights[i]:g}"
         raise SettingError(
             "weights",
-            f"must be numbers from zero on; column {quoted(name)} has {value} in row "
+            f"must be numbers that are not negative; column {quoted(name)} has {value} in row "
             f"{rows[i] + 1:,}.",
         )
     if not weights.any():

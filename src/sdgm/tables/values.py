@@ -23,9 +23,12 @@ MICROSECONDS, SECONDS = 86_400e6, 86_400.0  # of a day
 # formats of numbers that are not read: what is typical of each, and the pattern of a number in it
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FORMATS = {
-    "points between thousands": (r"\d\.\d{3}[.,]", r"[+-]?\d{1,3}(\.\d{3})*(,\d+)?"),
-    "commas between thousands": (r"\d,\d{3}", r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?"),
-    "gaps between thousands": (r"\d[\s'\u2019]\d{3}", r"[+-]?\d{1,3}([\s'\u2019]\d{3})*([.,]\d+)?"),
+    "dots as thousands separators": (r"\d\.\d{3}[.,]", r"[+-]?\d{1,3}(\.\d{3})*(,\d+)?"),
+    "commas as thousands separators": (r"\d,\d{3}", r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?"),
+    "spaces as thousands separators": (
+        r"\d[\s'\u2019]\d{3}",
+        r"[+-]?\d{1,3}([\s'\u2019]\d{3})*([.,]\d+)?",
+    ),
     "decimal commas": (r",", r"[+-]?\d*,\d+"),
     "a currency": (
         r"\p{Sc}|[A-Z]{3}\s",

@@ -27,7 +27,7 @@ def output_suffix(output: str | Path) -> str:
     if str(output) == "-" or (Path(output).exists() and not Path(output).is_file()):
         return ".csv"
     raise TableError(
-        f"Predictions are written as {', '.join(SUFFIXES)}, and {str(output)!r} ends in none."
+        f"{str(output)!r} ends in none of {', '.join(SUFFIXES)}; give it one of these suffixes."
     )
 
 

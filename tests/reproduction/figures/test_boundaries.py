@@ -40,7 +40,7 @@ def test_every_panel_says_its_error_and_weights() -> None:
         assert panel.error == np.mean(panel.model.predict(X_test) != y_test)
         assert ax.get_title().strip() == panel.name
         texts = [text.get_text() for text in ax.texts]
-        assert texts == [f"test error {100 * panel.error:.1f} %,  {panel.n_weights} weights"]
+        assert texts == [f"test error {100 * panel.error:.1f}%,  {panel.n_weights} weights"]
     names = [text.get_text() for text in corner.get_legend().get_texts()]
     assert names[:2] == ["class 0", "class 1"] and "relevance vectors" in names
     assert len(names) == len(set(names)) == 6
@@ -59,4 +59,4 @@ def test_the_note_gives_the_error_with_the_default_ridge() -> None:
 
     X, y, X_test, y_test = DATA.split()
     error = 1.0 - DiscriminativeGMMClassifier(random_state=0).fit(X, y).score(X_test, y_test)
-    assert f"its test error is {100 * error:.1f} %" in ridge_note(DATA, 0)
+    assert f"its test error is {100 * error:.1f}%" in ridge_note(DATA, 0)

@@ -1,7 +1,4 @@
-"""The outer updates: how well the data determine each weight, alpha, pi, the log evidence.
-
-And when they have converged.
-"""
+"""The updates of the outer loop: gamma, alpha, pi and the log evidence; and its convergence."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ def well_determined(whitening: Whitening, precision: Precision) -> FloatArray:
                 for block, Q in zip(blocks, whitening.Q, strict=True)
             ]
         )
-    # rounding may leave a tiny negative value, whose alpha would be negative
+    # rounding can give a tiny negative value, and alpha would then be negative
     return np.clip(gamma, 0.0, 1.0)
 
 
@@ -49,18 +46,18 @@ def log_evidence(log_posterior: float, precision: Precision) -> float:
 def updated_alpha(gamma: FloatArray, w: FloatArray) -> FloatArray:
     """``alpha_h <- (1 - alpha_h lambda_h) / w_h^2`` (Eq. 17).
 
-    Infinite where the weight is zero or the data say nothing about it.
+    Infinite if the weight is zero or not determined by the data.
     """
     w_squared = w * w
     known = (gamma > 0.0) & (w_squared > 0.0)
-    # gamma is at most one, so that a square of at least this cannot overflow the quotient
+    # gamma is at most one, so the quotient cannot overflow with a square of at least this
     return np.where(known, gamma / np.maximum(w_squared, 1e-300), np.inf)
 
 
 def updated_pi(r_sum: FloatArray, component_class: IntArray, class_share: FloatArray) -> FloatArray:
-    """Mean responsibility of each component within its class, times the share of the class.
+    """Mean responsibility of each component within its class, times the class frequency.
 
-    With shares of one this is the paper's update of pi (Eq. 18).
+    With frequencies of one this is the paper's update of pi (Eq. 18).
     """
     class_sum = np.bincount(component_class, r_sum, minlength=len(class_share))
     return r_sum / class_sum[component_class] * class_share[component_class]
@@ -69,8 +66,8 @@ def updated_pi(r_sum: FloatArray, component_class: IntArray, class_share: FloatA
 def weight_covariance(whitening: Whitening, cholesky: FloatArray) -> FloatArray:
     """Posterior covariance Lambda of the active weights (Eq. 16): (n_active, n_active).
 
-    ``Lambda = A^-1/2 (I - Q Q' + Q V Q') A^-1/2``: the data say nothing about combinations of
-    weights outside Q, which keep their prior.
+    ``Lambda = A^-1/2 (I - Q Q' + Q V Q') A^-1/2``: the data do not determine combinations of
+    weights outside the span of Q, which keep their prior.
     """
     if len(cholesky) == 0:
         return np.empty((0, 0))
@@ -92,7 +89,7 @@ def laplace_covariance(rows: RowSource, Rt: FloatArray, state: State) -> FloatAr
     return weight_covariance(whitening, robust_precision_cholesky(curvature))
 
 
-# --- what is written down of every outer pass ---
+# --- the record of an outer pass ---
 
 
 def record_of(mode: Mode, state: State, change: float, iteration: int, seconds: float) -> Record:
@@ -115,7 +112,7 @@ def record_of(mode: Mode, state: State, change: float, iteration: int, seconds: 
 def empty_record(
     rows: RowSource, Rt: FloatArray, state: State, iteration: int, seconds: float
 ) -> Record:
-    """The record of a model without weights, which only knows pi."""
+    """The record of a model without weights, which depends on pi only."""
     V = np.zeros((Rt.shape[1], state.n_components))
     mixture = Mixture(V, np.log(state.pi), state.component_class)
     fit = fit_of_rows(rows.without_initial_r(), mixture, None)
@@ -132,33 +129,33 @@ def empty_record(
     )
 
 
-# --- whether learning has converged ---
+# --- convergence ---
 
-# passes over which the log evidence must grow for learning to go on: single ones may lose some
+# number of passes over which the log evidence must increase; single passes may decrease it
 STALLED_PASSES = 10
-# passes without a weight less after which precisions swing rather than settle
+# number of passes without a removed weight after which precisions oscillate rather than converge
 IDLE_PASSES = 20
-# what it must grow by: per weight where the rows are a sample, since all rows decide again; per
-# component where it comes from diagonal blocks
+# required increase: per weight if the rows are a sample, because the fit continues on all rows; per
+# component if the evidence is approximated by diagonal blocks
 SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Whether precisions have settled, w is at its mode and nothing left.
+    """Whether alpha has converged, w is at its mode and no weight or component was removed.
 
-    Of hundreds of weights some are always on their way out. With the approximate evidence of
-    diagonal blocks it is not worth waiting for the last of them: learning also ends when the
+    With hundreds of weights, some are always about to be removed. With the approximate evidence of
+    diagonal blocks it is not worth waiting for the last of them, so learning also stops when the
     evidence stalls.
 
     Attributes
     ----------
     tol : float
-        Largest relative change that counts as none.
+        Tolerance on the largest relative change of alpha.
     squared_tol : float
-        Sum of squared changes that does, the authors' rule; zero for never.
+        Tolerance on the sum of squared changes, the authors' criterion; zero means never.
     waits : Phase
-        When a stall does not count, since the last weights are judged one by one.
+        When a stall is ignored, because the last weights are assessed one by one.
     """
 
     tol: float
@@ -191,7 +188,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class SettledOrStalled(Settled):
-    """The same, or the evidence has stalled: for a sample, after which all rows decide again."""
+    """The same, or the evidence has stalled: for a sample, before the fit to all rows."""
 
     def __call__(
         self,
@@ -224,10 +221,10 @@ class SettledOrIdle(SettledOrStalled):
 
 
 def has_stalled(records: Sequence[Record], least: float) -> bool:
-    """Whether the log evidence rose by less than that above its lowest of the last passes.
+    """Whether the log evidence is less than ``least`` above its minimum over the last passes.
 
-    Evidence that only falls has stalled; at first it falls and rises, while the components of a
-    class part.
+    Evidence that only decreases has stalled. In the first passes it decreases and then increases,
+    while the components of a class separate.
     """
     last = [record.log_evidence for record in records[-1 - STALLED_PASSES :]]
     return len(last) > STALLED_PASSES and last[-1] - min(last) < least

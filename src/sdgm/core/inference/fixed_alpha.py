@@ -1,6 +1,6 @@
-"""Learning with alpha held: w and pi only, and nothing leaves.
+"""Learning with alpha fixed: only w and pi are updated, and no weight is removed.
 
-For a ridge prior, backward elimination, and the way to the mode in between.
+For a ridge prior, for backward elimination, and to find the mode in between.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from sdgm.core.objective.whitening import whiten
 
 @dataclass(frozen=True)
 class FixedAlpha:
-    """How weights are learned whose precisions are held.
+    """The parts of Algorithm 1 with fixed precisions.
 
     Attributes
     ----------
     max_iter, find_mode, class_prior
         As in `Method`.
     has_converged : Settled
-        Of pi in place of alpha.
+        Criterion for pi instead of alpha.
     min_share : float
-        Share of its class that a component keeps at least, however few samples it has.
+        Lower bound on the share of a component within its class.
     """
 
     max_iter: int

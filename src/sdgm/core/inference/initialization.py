@@ -1,8 +1,8 @@
-"""Appendix C: where learning starts. Zero weights, one alpha for all, uniform pi, r from clusters.
+"""Initialisation (Appendix C): zero weights, one alpha, uniform pi, r from clusters.
 
-Every start is a function of the distinct rows, in sorted order, with their summed weights, and of
-a seed that is the same for every class. So neither the order of the rows, nor repetition in place
-of weights, nor the names of the classes can change it.
+It depends on the sorted distinct rows with their summed weights, and on a seed that is the same for
+every class. Therefore it is invariant to the order of the rows, to repeated rows instead of weights
+and to the names of the classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sdgm.core.model.state import State
 
 
 class Start(StrEnum):
-    """How the first responsibilities are made."""
+    """How the initial responsibilities are computed."""
 
     KMEANS = "kmeans"
     GMM = "gmm"
@@ -38,15 +38,15 @@ def initial_state(
     Parameters
     ----------
     n_columns : int
-        H, the columns of the design.
+        H, the number of columns of the design.
     n_components : (C,) integer array
         M_c of each class.
     class_share : (C,) array
-        What pi sums to within each class.
+        Sum of pi within each class.
     alpha : float
         Precision of every weight.
     pinned : bool
-        Leave the last component of the last class without weights, as a reference.
+        Whether the last component of the last class has no weights, as a reference.
     """
     component_class = np.repeat(np.arange(len(n_components)), n_components)
     K = len(component_class)
@@ -63,7 +63,7 @@ def initial_state(
 
 
 def distinct_rows(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Distinct rows in sorted order, their summed weights, and where each row went.
+    """Sorted distinct rows, their summed weights, and the index of each row among them.
 
     Returns
     -------
@@ -103,8 +103,8 @@ def initial_responsibilities(
     n_components : (C,) integer array
     start : Start
         `kmeans` (Appendix C), `gmm` (posterior of Gaussian mixtures, one per class) or `random`.
-        The first M-step is concave in w, so that responsibilities are all of a start that lasts:
-        Gaussians collapsed into w would lead to the same weights.
+        The first M-step is concave in w, so only the responsibilities matter: initial weights from
+        Gaussians would lead to the same result.
     seed : int
     """
     starts = np.concatenate([[0], np.cumsum(n_components)])

@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: Newton's method inside EM inside the evidence loop.
 
-What the two presets do differently is handed in as the parts of a `Method`; `recipe` names them.
+The parts that differ between the presets are fields of `Method`; `recipe` names them.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.objective.derivatives import class_totals
 from sdgm.core.objective.whitening import whiten
 
-# called with the state and the record of every outer pass; a true answer ends learning
+# called with the state and the record of every outer pass; returning True stops the algorithm
 Observer = Callable[[State, Record], bool | None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """How the steps of Algorithm 1 are taken.
+    """The parts of Algorithm 1.
 
     Attributes
     ----------
     max_iter : int
-        Passes of the outer loop.
+        Maximum number of passes of the outer loop.
     find_mode : EM or EMGradient
         The middle and the innermost loop.
     update_alpha : AlphaUpdate
     prune : EmptyComponents or EmptyComponentsAndTies
-        Components, and weights, that make no difference.
+        Removes components and weights that do not change the predictions.
     has_converged : Settled
     class_prior : bool
-        Whether pi carries the shares of the classes, or sums to one within each class.
+        Whether pi sums to the class frequency within each class, or to one.
     """
 
     max_iter: int
@@ -64,7 +64,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Result:
-    """What learning returns: the last state, one record per outer pass, and why it stopped."""
+    """Last state, one record per outer pass, and the stopping reason."""
 
     state: State
     records: list[Record]
@@ -84,16 +84,16 @@ def learn(
     Parameters
     ----------
     rows : RowSource
-        Training rows in the coordinates of the design, with the responsibilities to start from.
+        Training rows in the coordinates of the design, with initial responsibilities.
     Rt : (H, p) array
         Transposed right factor of the design ``Phi = Z R``.
     state : State
-        Where to start.
+        Initial state.
     method : Method
     observe : callable, optional
-        Told the state and the record of every outer pass; a true answer ends learning.
+        Called with the state and the record of every outer pass; returning True stops.
     earlier : sequence of Record
-        Passes that led to ``state``; the result is as if learning had never stopped.
+        Records of the passes that led to ``state``, if an earlier run is continued.
     """
     records = list(earlier)
     begin = perf_counter() - sum(record.seconds for record in records[-1:])
@@ -112,7 +112,7 @@ def learn(
         state = method.prune(state.keep_weights(step.keep))
         seconds, change = perf_counter() - begin, log_change(*step.kept)
         records.append(record_of(mode, state, change, iteration, seconds))
-        rows = rows.without_initial_r()  # from now on w gives r
+        rows = rows.without_initial_r()  # from now on r is computed from w
         if observe is not None and observe(state, records[-1]):
             return Result(state, records, Stop.CALLBACK)
         if method.has_converged(step.kept, before, state, mode, records):
@@ -121,5 +121,5 @@ def learn(
 
 
 def class_shares(totals: FloatArray, class_prior: bool) -> FloatArray:
-    """What pi sums to within each class: the class's share of the summed weights, or one: (C,)."""
+    """Sum of pi within each class: the class frequency, or one: (C,)."""
     return totals / totals.sum() if class_prior else np.ones(len(totals))

@@ -1,7 +1,7 @@
-"""The middle and the innermost loop of Algorithm 1: r and w, with alpha and pi held.
+"""The middle and the innermost loop of Algorithm 1: r and w, with alpha and pi fixed.
 
-Two ways to the mode of the weights: `EM`, the paper's, and `EMGradient`, where r follows w within
-every Newton step.
+Two methods find the mode of the weights: `EM`, as in the paper, and `EMGradient`, which updates r
+within every Newton step.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from sdgm.core.objective.whitening import Whitening
 from sdgm.core.solvers.newton import STEPS_TO_MODE, NewtonPoint, Target
 from sdgm.core.solvers.select import AUTOMATIC, SolverChoice
 
-# --- when the mode is to be reached ---
+# --- when to iterate until the mode is reached ---
 
-# The paper's update of alpha is gradual, which many correlated weights need. Few weights can be
-# brought to their mode and judged each by itself: the final phase of the `fast` preset.
+# The paper's update of alpha is gradual, which is necessary for many correlated weights. With few
+# weights, w can be moved to its mode and each weight can be assessed individually: this is the
+# final phase of the preset `fast`.
 Phase = Callable[[State], bool]
 
 
 @dataclass(frozen=True)
 class FewWeights:
-    """Whether there are at most this many weights per component; zero for never."""
+    """Whether there are at most this many weights per component; zero means never."""
 
     per_component: int
 
@@ -39,7 +40,7 @@ class FewWeights:
 
 @dataclass(frozen=True)
 class FewColumns:
-    """The same of columns that components share."""
+    """The same for columns that components share."""
 
     per_component: int
 
@@ -48,18 +49,18 @@ class FewColumns:
 
 
 def always(state: State) -> bool:
-    """Whatever the state."""
+    """True for every state."""
     return True
 
 
 NEVER = FewWeights(0)
 
 
-# --- ways to it ---
+# --- methods to find it ---
 
 
 class Mode(NamedTuple):
-    """Where w is most probable, or near it.
+    """The mode of w, or a point near it.
 
     Attributes
     ----------
@@ -67,11 +68,11 @@ class Mode(NamedTuple):
     r_sum : (K,) array
         ``sum s r``.
     n_steps : int
-        Newton steps that led there.
+        Number of Newton steps.
     is_reached : bool
-        Whether the next step would gain next to nothing.
+        Whether the gain of the next step is below the tolerance.
     has_initial_r : bool
-        Whether r still comes from the start.
+        Whether r is still the initial one.
     """
 
     point: NewtonPoint
@@ -83,21 +84,21 @@ class Mode(NamedTuple):
 
 @dataclass(frozen=True)
 class EM:
-    """The paper's way: w to its mode by Newton's method, then r, until r has converged.
+    """The paper's method: w by Newton's method, then r, until r has converged.
 
-    The first pass ever takes r from the start, whose k-means clusters separate the components
-    of a class; an E-step from w = 0 would make them equal for ever.
+    The very first pass uses the initial r, whose k-means clusters separate the components of a
+    class; after an E-step from w = 0 the components would remain equal.
 
     Attributes
     ----------
     max_passes : int
-        Passes of the middle loop.
+        Maximum number of passes of the middle loop.
     r_tol : float
-        Mean absolute change of r that counts as converged.
+        Tolerance on the mean absolute change of r.
     max_steps : int
-        Newton steps of each pass.
+        Maximum number of Newton steps per pass.
     tol : float
-        Gain that the next Newton step promises at the end.
+        Tolerance on the predicted gain of the next Newton step.
     solver : SolverChoice
     """
 
@@ -133,12 +134,12 @@ class EMGradient:
     Attributes
     ----------
     max_steps : int
-        Newton steps, where the mode need not be reached.
+        Number of Newton steps if the mode need not be reached.
     tol : float
-        Gain that the next Newton step promises at the end.
+        Tolerance on the predicted gain of the next Newton step.
     to_mode : Phase
-        When the mode is to be reached: then with the observed information, so that EM's slow tail
-        is gone.
+        When to iterate until the mode is reached, with the observed information, which avoids the
+        slow convergence of EM.
     steps_to_mode : int
     solver : SolverChoice
     saddle_free, exact_precision : bool

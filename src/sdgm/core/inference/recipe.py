@@ -1,4 +1,4 @@
-"""All of a fit that does not depend on the data, and the two presets: `PAPER` and `FAST`."""
+"""The configuration of a fit, and the two presets `PAPER` and `FAST`."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from sdgm.core.inference.relevance import (
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.solvers.precision import FactorizationError
 
-# called with every record; a true answer ends learning
+# called with every record; returning True stops learning
 Callback = Callable[[Record], bool | None]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to the data before learning.
+    """Preprocessing of the data.
 
     Attributes
     ----------
     standardize : bool
-        Whether inputs are standardised unless the user says otherwise.
+        Whether features are standardised by default.
     merge_rows : bool
-        Whether identical rows are one row, and one candidate column in the dual form.
+        Whether identical rows are merged, in the dual form into one candidate column.
     scale_columns : bool
-        Whether alpha is measured in units of the columns' norms.
+        Whether alpha is relative to the norms of the columns.
     pinned : bool
         Whether the last component of the last class has no weights.
     ties_two : bool
-        Whether of two components, which say the same with opposite signs, one does without weights.
+        Whether one of two components has no weights, since only their difference matters.
     alpha : float
-        Precision of every weight at the start.
+        Initial precision of every weight.
     """
 
     standardize: bool
@@ -57,14 +57,14 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A preparation and a method."""
+    """Preprocessing and method."""
 
     preparation: Preparation
     method: Method | FixedAlpha
 
     @property
     def learns_alpha(self) -> bool:
-        """Whether precisions are learned, so that weights can leave."""
+        """Whether precisions are learned, so that weights can be removed."""
         return isinstance(self.method, Method)
 
     @property
@@ -73,7 +73,7 @@ class Recipe:
         return self.method.min_share
 
     def begun(self, state: State) -> State:
-        """The state to start from: of two components, one does without weights where that ties."""
+        """The initial state; with ``ties_two``, one of two components has no weights."""
         if self.preparation.ties_two and state.n_components == 2:
             return relative_to_one_component(state)
         return state
@@ -88,20 +88,20 @@ class Recipe:
         *,
         keep_states: bool = False,
     ) -> Result:
-        """Algorithm 1, or what is left of it with alpha held.
+        """Algorithm 1, or its inner loops with alpha fixed.
 
-        An interrupt from the keyboard, or a precision that cannot be factorised, ends learning
-        with the state so far; before the first pass there is none, and it is raised.
+        A keyboard interrupt, or a precision matrix that cannot be factorised, ends learning with
+        the current state; before the end of the first pass it is raised.
 
         Parameters
         ----------
         rows, Rt, state, earlier
             As in `learn`.
         callback : callable, optional
-            Called with the record of every outer pass and the state after it; a true answer ends
+            Called with the record of every outer pass, including its state; returning True stops
             learning.
         keep_states : bool
-            Whether the records of the result carry the state after their pass.
+            Whether the records of the result include the state after their pass.
         """
         records, last = list(earlier), state
 
@@ -128,9 +128,9 @@ class Recipe:
 
 # --- the two presets, part by part ---
 
-# The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged when
-# its mean change is below 1e-3, alpha when its squared changes sum to less than 1e-5. They have no
-# lower bound of alpha; without one 1 / alpha overflows on weakly scaled inputs.
+# The authors' thresholds: alpha above 1e5 is infinite, pi below 1e-5 is zero, r has converged if
+# its mean change is below 1e-3, alpha if its squared changes sum to less than 1e-5. The lower bound
+# on alpha is ours; without it 1 / alpha overflows on badly scaled features.
 PAPER = Recipe(
     Preparation(
         standardize=False,
@@ -150,8 +150,8 @@ PAPER = Recipe(
     ),
 )
 
-# Twelve weights per component, three Newton steps, a start of alpha = 0.1 and 0.05 of evidence were
-# settled on Ripley's data and Banana; docs/reproduction.md has what they lead to.
+# Twelve weights per component, three Newton steps, the initial alpha of 0.1 and the evidence of
+# 0.05 were chosen on Ripley's data and Banana; docs/reproduction.md has the results.
 FEW = FewWeights(12)
 FAST = Recipe(
     Preparation(

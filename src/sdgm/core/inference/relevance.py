@@ -1,7 +1,8 @@
-"""Automatic relevance determination: how alpha moves, and which weights and components leave.
+"""Automatic relevance determination: updates of alpha, removal of weights and components.
 
-`MacKay` is the paper's update. `TwoPhase` takes longer steps while weights are many, and judges
-them one by one once they are few. The `Shared` forms have one alpha per column for all components.
+`MacKay` is the paper's update. `TwoPhase` takes longer steps while there are many weights and
+assesses them individually once there are few. The `Shared` variants have one alpha per column for
+all components.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from sdgm.core.inference.evidence import updated_alpha
 from sdgm.core.inference.mode import FewColumns, FewWeights, Mode, Phase
 from sdgm.core.model.state import State
 
-# quality^2 / sparsity above which a weight's alpha may jump to its optimum; just above one the
-# optimum is far away and moves with every other weight
+# quality^2 / sparsity above which alpha may jump to its optimum; for ratios just above one the
+# optimum is far away and changes with every other weight
 CLEARLY_NEEDED = 1.1
-# part of the way, on the log scale, that such an alpha goes: correlated weights that go all the
-# way at once overshoot together and swing for ever
+# damping of such jumps on the log scale: with full jumps, correlated weights overshoot together and
+# oscillate
 DAMPING = 0.7
-# least product of gamma and 1 - gamma to divide by
+# lower bound on gamma (1 - gamma) in a denominator
 SMALLEST_DOUBT = 1e-200
-# how much longer a step, on the log scale, the alphas of dying weights take
+# overrelaxation, on the log scale, of alphas whose optimum is infinite
 OVERRELAXATION = 2.0
-# least part of a weight's prior variance that is left, to take the logarithm of
+# lower bound on 1 - gamma in a logarithm
 SMALLEST_REST = 1e-12
-# relative difference of weights that is only rounding; among equals the last is the reference
+# weights within this relative difference count as equal; the last of them is the reference
 SAME_SIZE = 1e-6
 
 
 class AlphaStep(NamedTuple):
-    """What an update makes of the precisions: (n_active,)."""
+    """Updated precisions and which weights to keep: (n_active,)."""
 
     alpha: FloatArray
     keep: BoolArray  # which weights stay
@@ -42,13 +43,13 @@ class AlphaStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """A weight whose alpha is above the cap is zero; no alpha is below the floor."""
+    """Weights with alpha above the cap are removed; alpha is at least the floor."""
 
     floor: float
     cap: float
 
     def step(self, before: FloatArray, alpha: FloatArray, remove: BoolArray | bool) -> AlphaStep:
-        """The step to these precisions, held within the bounds."""
+        """The step to these precisions, clipped to the bounds."""
         keep = ~(remove | (alpha > self.cap))
         alpha = np.clip(alpha, self.floor, self.cap)
         return AlphaStep(alpha, keep, kept=(before[keep], alpha[keep]))
@@ -68,15 +69,16 @@ class MacKay:
 
 @dataclass(frozen=True)
 class TwoPhase:
-    """The same with longer steps; in the final phase straight to where the evidence is highest.
+    """MacKay's update with longer steps; in the final phase, jumps to the maximum of the evidence.
 
-    With the paper's update the alphas of unneeded weights creep to the cap. Many correlated weights
-    need that, at most with longer steps; few weights at their mode can be judged one by one.
+    With the paper's update, the alphas of irrelevant weights approach the cap slowly. This is
+    necessary for many correlated weights, where only the steps can be longer; few weights at their
+    mode can be assessed individually.
     """
 
     bounds: Bounds
     final_phase: FewWeights
-    min_evidence: float  # log evidence that a weight must add to stay in the final phase
+    min_evidence: float  # log evidence that a weight must add to be kept in the final phase
 
     def __call__(
         self, state: State, w: FloatArray, gamma: FloatArray, mode: Mode, rank: int
@@ -94,7 +96,7 @@ class TwoPhase:
 
 @dataclass(frozen=True)
 class SharedMacKay:
-    """One alpha per column, ``alpha_h <- sum_k gamma_kh / sum_k w_kh^2``; it leaves as a whole."""
+    """One alpha per column: ``alpha_h <- sum_k gamma_kh / sum_k w_kh^2``."""
 
     bounds: Bounds
 
@@ -106,9 +108,9 @@ class SharedMacKay:
 
 @dataclass(frozen=True)
 class SharedTwoPhase:
-    """The same with longer steps; in the final phase the least needed column leaves.
+    """The same with longer steps; in the final phase the least relevant column is removed.
 
-    The fields are as in `TwoPhase`, of columns in place of weights.
+    The fields are as in `TwoPhase`, for columns instead of weights.
     """
 
     bounds: Bounds
@@ -126,7 +128,8 @@ class SharedTwoPhase:
             return self.bounds.step(state.alpha, overrelaxed(state.alpha, alpha, ratio), False)
         least = int(evidence.argmin())
         remove = (group == least) & (evidence[least] < self.min_evidence)
-        return self.bounds.step(state.alpha, alpha, remove)  # others may stand in: one at a time
+        # one at a time: columns can replace each other
+        return self.bounds.step(state.alpha, alpha, remove)
 
 
 AlphaUpdate = MacKay | TwoPhase | SharedMacKay | SharedTwoPhase
@@ -136,7 +139,7 @@ AlphaUpdate = MacKay | TwoPhase | SharedMacKay | SharedTwoPhase
 
 
 def overrelaxed(before: FloatArray, after: FloatArray, ratio: FloatArray) -> FloatArray:
-    """The alphas after an update, further along where the best alpha is infinite: ratio < 1."""
+    """The alphas of an update, overrelaxed if the optimum is infinite (ratio < 1)."""
     growth = np.maximum(after / before, 1.0)
     with np.errstate(over="ignore"):
         return np.where(ratio < 1.0, after * growth ** (OVERRELAXATION - 1.0), after)
@@ -148,25 +151,25 @@ def quality_over_sparsity(alpha: FloatArray, w: FloatArray, gamma: FloatArray) -
     With ``S = gamma alpha`` and ``Q = alpha w``, sparsity is ``S / (1 - gamma)`` and quality is
     ``Q / (1 - gamma)``. At or below one, the evidence is highest without the weight.
     """
-    # gamma (1 - gamma) vanishes for weights the data say nothing or everything about: the ratio is
-    # zero or large then, but neither 0 / 0 nor infinite
+    # gamma (1 - gamma) vanishes for weights that the data do not determine or determine completely:
+    # the ratio is then zero or large, but neither 0 / 0 nor infinite
     ratio = alpha * w * w / np.maximum(gamma * (1.0 - gamma), SMALLEST_DOUBT)
     return np.where(gamma > SMALLEST_DOUBT, ratio, 0.0)
 
 
 def evidence_of_weight(ratio: FloatArray) -> FloatArray:
-    """Log evidence that a weight adds at its best alpha, given its `quality_over_sparsity`.
+    """Log evidence that a weight adds at its optimal alpha, given its `quality_over_sparsity`.
 
-    ``(ratio - 1 - log ratio) / 2``, and nothing when the best alpha is infinite.
+    ``(ratio - 1 - log ratio) / 2``, and zero if the optimal alpha is infinite.
     """
     above = np.maximum(ratio, 1.0)
     return 0.5 * (above - 1.0 - np.log(above))
 
 
 def optimal_alpha(alpha: FloatArray, gamma: FloatArray, ratio: FloatArray) -> FloatArray:
-    """The alpha that maximises the evidence with all others held.
+    """The alpha that maximises the evidence with all others fixed.
 
-    ``sparsity^2 / (quality^2 - sparsity)``, infinite where their ratio is at most one.
+    ``sparsity^2 / (quality^2 - sparsity)``, infinite if their ratio is at most one.
     """
     sparsity = gamma * alpha / np.maximum(1.0 - gamma, np.finfo(float).tiny)
     excess = np.where(ratio > 1.0, ratio - 1.0, 1.0)
@@ -176,12 +179,12 @@ def optimal_alpha(alpha: FloatArray, gamma: FloatArray, ratio: FloatArray) -> Fl
 def least_needed(
     ratio: FloatArray, component: IntArray, column: IntArray, min_evidence: float, rank: int
 ) -> BoolArray:
-    """Marks weights that add less than ``min_evidence``, least first, and few at a time.
+    """Mask of weights that add less than ``min_evidence``, least first, and few at a time.
 
-    Weights of one component, and weights of one column in different components, can stand in for
-    each other: each looks unneeded while the other is there, and removing both has cost whole
-    classes. So no column loses more than one weight at a time, and no component more than one or,
-    while it has more weights than the design has rank, half of those it has too many.
+    Weights of one component, and weights of one column in different components, can replace each
+    other: each looks irrelevant while the other is present, and removing both has cost whole
+    classes. Therefore at most one weight per column is removed at a time, and at most one per
+    component or, if it has more weights than the rank of the design, half of the excess.
     """
     n_weights = np.bincount(component)
     quota = np.maximum((n_weights - rank) // 2, 1).tolist()
@@ -211,7 +214,7 @@ def shared_alpha(state: State, w: FloatArray, gamma: FloatArray) -> FloatArray:
 def evidence_of_columns(
     alpha: FloatArray, w: FloatArray, gamma: FloatArray, group: IntArray
 ) -> FloatArray:
-    """Log evidence that each column adds, its weights taken as independent: (n_columns,).
+    """Log evidence that each column adds, treating its weights as independent: (n_columns,).
 
     A weight of sparsity S and quality Q adds
     ``(Q^2 / (alpha + S) + log(alpha / (alpha + S))) / 2``, which at the mode is
@@ -227,7 +230,7 @@ def evidence_of_columns(
 
 @dataclass(frozen=True)
 class EmptyComponents:
-    """The paper's elimination of components: those without samples or without weights."""
+    """The paper's elimination of components without samples or without weights."""
 
     min_share: float  # a component with a smaller share of its class counts as empty
 
@@ -237,7 +240,7 @@ class EmptyComponents:
 
 @dataclass(frozen=True)
 class EmptyComponentsAndTies:
-    """The same and, in the final phase, one weight of every column that all components use."""
+    """The same and, in the final phase, of one weight per column that all components use."""
 
     min_share: float
     final_phase: Phase
@@ -252,12 +255,12 @@ class EmptyComponentsAndTies:
 
 
 def relative_to_one_component(state: State) -> State:
-    """Where all components use a column, let one of them be the reference and do without it.
+    """For every column that all components use, make one component the reference without it.
 
-    Posteriors depend on differences of scores, so that subtracting one component's weight from all
-    changes nothing but the number of weights. The others inherit its prior variance: for two
-    components the evidence, which depends on the sum of the variances, stays the same, and nothing
-    else would ever break the tie.
+    Posteriors depend on differences of scores, so subtracting the weight of one component from all
+    of them only changes the number of weights. The others inherit its prior variance: with two
+    components the evidence, which depends on the sum of the variances, does not change, and nothing
+    else would break the tie.
     """
     K = state.n_components
     common = np.flatnonzero(np.bincount(state.column, minlength=1) == K)
@@ -276,11 +279,11 @@ def relative_to_one_component(state: State) -> State:
 
 
 def prune_components(state: State, min_share: float) -> State:
-    """Remove components without samples; make one of a class's components without weights.
+    """Remove components without samples; merge the components of a class without weights.
 
-    A component with pi = 0 never wins and goes. One without weights scores ``log pi`` everywhere:
-    within a class they become one constant background, with the sum of their pi, and predictions
-    stay the same.
+    A component with pi = 0 has no effect. One without weights has the score ``log pi`` everywhere:
+    within a class these are merged into one constant background with the sum of their pi, which
+    does not change predictions.
     """
     has_weights = np.bincount(state.component, minlength=state.n_components) > 0
     if has_weights.all() and state.pi.min() > min_share:

@@ -1,4 +1,4 @@
-"""What users, samples and later stages change of a preset."""
+"""Variations of a preset: user settings, samples and later stages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sdgm.core.inference.relevance import (
 from sdgm.core.solvers.newton import STEPS_TO_MODE
 from sdgm.core.solvers.select import Solver
 
-# with alpha fixed there is nothing but w, r and pi to converge, and they are brought close: gain in
-# log posterior of a step, and relative change of pi, that count as none
+# tolerances with alpha fixed, where only w, r and pi have to converge: gain of a step in log
+# posterior, and relative change of pi
 RIDGE_GAIN, RIDGE_TOL = 1e-10, 1e-5
 
 
 def limited(recipe: Recipe, *, max_iter: int | None = None, tol: float | None = None) -> Recipe:
-    """With the user's limits, where there are any."""
+    """With the user's limits, if given."""
     method = recipe.method
     if max_iter is not None:
         method = replace(method, max_iter=max_iter)
@@ -42,17 +42,17 @@ def limited(recipe: Recipe, *, max_iter: int | None = None, tol: float | None = 
 
 
 def with_solver(recipe: Recipe, solver: Solver) -> Recipe:
-    """With the solver that the user wants."""
+    """With the user's solver."""
     find_mode = recipe.method.find_mode
     choice = replace(find_mode.solver, solver=solver)
     return with_finder(recipe, replace(find_mode, solver=choice))
 
 
 def for_sample(recipe: Recipe) -> Recipe:
-    """For rows that are a sample, after which all rows decide again.
+    """For a sample, before the fit to all rows.
 
-    Learning ends when the evidence hardly grows, and diagonal blocks are taken wherever they are
-    less work, since the evidence is approximate anyway.
+    Learning stops when the evidence hardly increases, and diagonal blocks are used whenever they
+    are cheaper, because the evidence is approximate anyway.
     """
     find_mode, settled = recipe.method.find_mode, recipe.method.has_converged
     choice = replace(find_mode.solver, blocks_pay=1.0)
@@ -62,12 +62,12 @@ def for_sample(recipe: Recipe) -> Recipe:
 
 
 def with_finder(recipe: Recipe, find_mode: EM | EMGradient) -> Recipe:
-    """With another way to the mode."""
+    """With another method to find the mode."""
     return replace(recipe, method=replace(recipe.method, find_mode=find_mode))
 
 
 def with_few_weights(recipe: Recipe, per_component: int) -> Recipe:
-    """With another limit of weights for the final phase of `fast`; other methods have none."""
+    """With another number of weights for the final phase of `fast`, if there is one."""
     method = recipe.method
     if not isinstance(method, Method) or isinstance(method.update_alpha, MacKay | SharedMacKay):
         return recipe
@@ -78,7 +78,7 @@ def with_few_weights(recipe: Recipe, per_component: int) -> Recipe:
 
 
 def with_final_phase(recipe: Recipe, update_alpha: TwoPhase | SharedTwoPhase) -> Recipe:
-    """`fast` with another update of alpha, whose final phase all parts take over."""
+    """`fast` with another update of alpha, whose final phase applies to all parts."""
     method, final_phase = recipe.method, update_alpha.final_phase
     assert isinstance(method, Method)
     assert isinstance(method.find_mode, EMGradient)
@@ -95,9 +95,9 @@ def with_final_phase(recipe: Recipe, update_alpha: TwoPhase | SharedTwoPhase) ->
 
 
 def with_shared_columns(recipe: Recipe) -> Recipe:
-    """With one alpha per column, so that it stays or leaves as a whole for all components.
+    """With one alpha per column, which is kept or removed for all components at once.
 
-    Learning then waits until the last columns are judged, whatever the evidence does.
+    Learning then continues until the last columns are assessed, even if the evidence stalls.
     """
     waiting = replace(recipe.method.has_converged, waits=always)
     recipe = replace(recipe, method=replace(recipe.method, has_converged=waiting))
@@ -114,7 +114,7 @@ def with_shared_columns(recipe: Recipe) -> Recipe:
 
 
 def with_ridge_prior(recipe: Recipe, alpha: float) -> Recipe:
-    """With alpha fixed, in the units of the features, and nothing pruned or pinned."""
+    """With alpha fixed in the units of the features, without pruning or pinning."""
     preparation = replace(
         recipe.preparation, alpha=alpha, scale_columns=False, pinned=False, ties_two=False
     )
@@ -128,16 +128,16 @@ def with_ridge_prior(recipe: Recipe, alpha: float) -> Recipe:
 
 
 def at_fixed_alpha(recipe: Recipe, *, max_iter: int, tol: float, pi_tol: float) -> Recipe:
-    """That brings w to its mode and pi to its fixed point, whatever the preset.
+    """Finds the mode of w and the fixed point of pi with alpha fixed, for any preset.
 
     Parameters
     ----------
     recipe : Recipe
     max_iter : int
     tol : float
-        Gain in log posterior that is left on the way to the mode.
+        Tolerance on the gain in log posterior.
     pi_tol : float
-        Relative change of pi that counts as none.
+        Tolerance on the relative change of pi.
     """
     method = recipe.method
     find_mode = EMGradient(STEPS_TO_MODE, tol, always, solver=method.find_mode.solver)
@@ -147,7 +147,7 @@ def at_fixed_alpha(recipe: Recipe, *, max_iter: int, tol: float, pi_tol: float) 
 
 
 def one_climb(recipe: Recipe, steps_to_mode: int = STEPS_TO_MODE) -> Recipe:
-    """That brings w to its mode once, from wherever it is, saddles included."""
+    """Finds the mode of w once, from any point, including saddle points."""
     method = recipe.method
     assert isinstance(method.find_mode, EMGradient)
     find_mode = replace(
@@ -159,13 +159,13 @@ def one_climb(recipe: Recipe, steps_to_mode: int = STEPS_TO_MODE) -> Recipe:
 
 
 def to_the_mode(find_mode: EMGradient, tol: float) -> EMGradient:
-    """The finder that always reaches the mode, and whose precision nothing depends on."""
+    """A method that always reaches the mode, without an exact precision matrix there."""
     return replace(find_mode, to_mode=always, tol=tol, exact_precision=False)
 
 
 def fixed(
     recipe: Recipe, find_mode: EM | EMGradient, settled: Settled, max_iter: int
 ) -> FixedAlpha:
-    """The method with alpha held."""
+    """The method with alpha fixed."""
     class_prior = recipe.method.class_prior
     return FixedAlpha(max_iter, find_mode, settled, recipe.min_share, class_prior)

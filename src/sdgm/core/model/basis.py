@@ -44,11 +44,11 @@ class Basis(Protocol):
 
     def at_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
         """The same columns, where input i is input ``inputs[i]`` of so many."""
-        raise TypeError("columns that were handed in have no inputs.")
+        raise TypeError("precomputed columns have no features.")
 
     def only_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
         """The same columns of these inputs alone, where they read no others."""
-        raise TypeError("columns that were handed in have no inputs.")
+        raise TypeError("precomputed columns have no features.")
 
     def inputs_read(self, n_inputs: int) -> IntArray:
         """Inputs, of so many, that some column depends on, in order."""

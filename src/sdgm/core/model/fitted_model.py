@@ -229,8 +229,8 @@ class FittedModel:
         """The covariance of the weights, or one sentence."""
         if self.covariance is None:
             raise ValueError(
-                f"the model kept no covariance of its {self.n_weights} weights: they are too many, "
-                "or it could not be computed; use predictive='map'."
+                f"the model has no covariance of its {self.n_weights} weights, because there are "
+                "too many or it could not be computed; use predictive='map'."
             )
         return self.covariance
 

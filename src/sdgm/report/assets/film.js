@@ -58,7 +58,7 @@ function startFilm(data, trying) {
     moveCursors(arrays.iteration.data[frame]);
   }
   function redraw() { colors = palette(); pictures.clear(); show(Number(slider.value)); }
-  function stop() { clearTimeout(timer); timer = null; button.textContent = "Play"; button.ariaLabel = "Play the film"; }
+  function stop() { clearTimeout(timer); timer = null; button.textContent = "Play"; button.ariaLabel = "Play the animation"; }
   function step() {
     const next = Number(slider.value) + 1;
     if (next >= n) { stop(); return; }
@@ -70,7 +70,7 @@ function startFilm(data, trying) {
     if (timer !== null) { stop(); return; }
     if (Number(slider.value) >= n - 1) { slider.value = "0"; show(0); }
     button.textContent = "Pause";
-    button.ariaLabel = "Pause the film";
+    button.ariaLabel = "Pause the animation";
     timer = setTimeout(step, 3 * FRAME_TIME);
   });
   slider.addEventListener("input", () => { stop(); show(Number(slider.value)); });

@@ -1,4 +1,4 @@
-// "Try a row": fields made from the inputs, the answer computed in the page.
+// "Try a prediction": fields made from the inputs, the answer computed in the page.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -25,18 +25,18 @@ function startTrying(data) {
   const { model, classes, markers } = data;
   const fields = model.inputs.map((input, i) => makeField(input, i, update));
   const used = element("fieldset", { className: "fields", ariaLabel: "Values of the row" });
-  const unused = element("fieldset", { className: "fields", ariaLabel: "Inputs without effect" });
+  const unused = element("fieldset", { className: "fields", ariaLabel: "Features that are not used" });
   model.inputs.forEach((input, i) => (input.used ? used : unused).append(fields[i].box));
   const left = element("div", {}, used);
   if (unused.children.length) {
-    const summary = element("summary", { textContent: `${unused.children.length} inputs without effect` });
+    const summary = element("summary", { textContent: `${unused.children.length} features that are not used` });
     left.append(element("details", {}, summary, unused));
   }
   const answers = classes.map((name, c) => makeAnswer(name, c, markers));
   const body = element("tbody", {}, ...answers.map((answer) => answer.row));
   const table = element("table", { className: "answers" }, body);
   const problem = element("p", { className: "wrongly", role: "status" });
-  const again = element("button", { type: "button", className: "plain", textContent: "Back to a typical row" });
+  const again = element("button", { type: "button", className: "plain", textContent: "Reset to a typical row" });
   again.addEventListener("click", () => { fields.forEach((field) => field.reset()); update(); });
   const right = element("div", { className: "answer" },
     element("h3", { textContent: "Probabilities" }), table, problem, again);
