@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,18 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.novelty.detector import FamiliarityDetector
-from sdgm.persistence import classifiers, novelty, semi_supervised, tables
+from sdgm.persistence import classifiers, novelty, tables
 from sdgm.persistence.arrays import check_arrays
 from sdgm.persistence.container import FORMAT, MAX_FILE, MAX_HEADER, PREFIX, packed, unpacked
 from sdgm.persistence.documents import Document, checked
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
 from sdgm.persistence.versions import explained
-from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 
-# estimators that are no classifier of `classifiers.CLASSIFIERS`
-AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector
+if TYPE_CHECKING:
+    from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 
 
 def to_bytes(model: Any) -> bytes:
@@ -55,8 +55,11 @@ def to_bytes(model: Any) -> bytes:
 def to_document(model: Any) -> Document:
     """All of a model but the record of a table."""
     kind = type(model)
-    if kind not in (TableModel, *AROUND) and not isinstance(model, BaseSDGM):
-        names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
+    is_around = kind in (TableModel, FamiliarityDetector) or is_semi_supervised(model)
+    if not is_around and not isinstance(model, BaseSDGM):
+        names = ", ".join(
+            [*classifiers.CLASSIFIERS, "SemiSupervisedSDGMClassifier", "FamiliarityDetector"]
+        )
         raise TypeError(
             f"{kind.__name__} is no model that a file holds; save a model of a table, or one of "
             f"{names}."
@@ -68,7 +71,9 @@ def to_document(model: Any) -> Document:
         return document
     if kind is TableModel:
         document.table = tables.to_document(model)
-    elif kind is SemiSupervisedSDGMClassifier:
+    elif is_semi_supervised(model):
+        from sdgm.persistence import semi_supervised
+
         document.semi_supervised = semi_supervised.to_document(model)
     document.classifier = classifiers.to_document(classifier_of(model))
     return document
@@ -78,7 +83,16 @@ def classifier_of(model: Any) -> BaseSDGM:
     """The classifier inside of a model."""
     if isinstance(model, TableModel):
         return model.classifier
-    return model.estimator_ if isinstance(model, SemiSupervisedSDGMClassifier) else model
+    return model.estimator_ if is_semi_supervised(model) else model
+
+
+def is_semi_supervised(model: Any) -> TypeGuard[SemiSupervisedSDGMClassifier]:
+    """Whether a model is the one whose module is imported for such models alone.
+
+    It brings much of scikit-learn along, which no other model needs to be read.
+    """
+    home = sys.modules.get("sdgm.semi_supervised.estimator")
+    return home is not None and type(model) is home.SemiSupervisedSDGMClassifier
 
 
 def read(stream: BinaryIO, size: int) -> Any:
@@ -130,5 +144,7 @@ def from_document(document: Document) -> Any:
     if table is not None and record is not None:
         return tables.from_document(table, record, model)
     if partly_labelled is not None:
+        from sdgm.persistence import semi_supervised
+
         return semi_supervised.from_document(partly_labelled, model)
     return model
