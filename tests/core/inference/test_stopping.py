@@ -124,3 +124,12 @@ def test_a_stall_needs_ten_passes_after_the_lowest_and_a_smaller_rise() -> None:
     # a low point that is one pass too old does not count
     assert has_stalled(records([-5.0, *flat, 0.0]), 1.0)
     assert not has_stalled(records([-5.0, *flat]), 1.0)
+
+
+def test_squared_changes_are_summed_and_a_tolerance_of_zero_is_never_met() -> None:
+    state, mode = PROBLEM.state, mode_of(PROBLEM)
+    two = np.ones(3), np.array([1.5, 1.0, 1.5])  # squares of a quarter each
+    assert Settled(tol=0.0, squared_tol=0.51)(two, state, state, mode, [])
+    assert not Settled(tol=0.0, squared_tol=0.49)(two, state, state, mode, [])
+    same = np.ones(3), np.ones(3)
+    assert not Settled(tol=0.0, squared_tol=0.0)(same, state, state, mode, [])
