@@ -186,3 +186,20 @@ def test_the_constant_is_in_the_pool_even_if_it_says_least(monkeypatch: pytest.M
 def test_memory_is_of_the_columns_twice_and_of_their_products() -> None:
     Phi = np.zeros((10, 4))
     assert screening.screening_bytes(*Phi.shape) == 2 * Phi.nbytes + (Phi.T @ Phi).nbytes
+
+
+def test_column_0_stays_where_nothing_is_worth_a_weight() -> None:
+    found = relevant(10.0 * np.eye(3), np.array([0.1, 0.1, 0.1]), 3)
+    assert found.columns.tolist() == [0]
+
+
+def test_what_columns_do_not_explain_is_the_weighted_squared_residual_of_other_rows() -> None:
+    Phi, f = regression(0)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, size=len(f))
+    rows = Linearised(f[:, None], weight[:, None])
+    train, test = np.arange(40), np.arange(40, 60)
+    root = np.sqrt(weight[train])
+    coef = np.linalg.lstsq(root[:, None] * Phi[train], root * f[train])[0]
+    expected = float(weight[test] @ (f[test] - Phi[test] @ coef) ** 2)
+    found = screening.unexplained(Phi, rows, train, test, Phi.shape[1])
+    assert found == pytest.approx(expected, rel=1e-4)
