@@ -14,6 +14,8 @@ pytest.importorskip("rich")
 # what takes long to import: scikit-learn brings scipy, and pandas where it is installed
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "torch", "matplotlib", "onnx"}
 COMMANDS = ("fit", "predict", "evaluate", "inspect", "report", "export", "demo")
+# what `import sklearn` brings itself
+BASIC = {f"sklearn.{name}" for name in ("base", "callback", "exceptions", "externals", "utils")}
 RUN = """
 import sys
 sys.argv = ["sdgm", *sys.argv[1:]]
@@ -21,7 +23,7 @@ from sdgm.cli import main
 try:
     main()
 except SystemExit as end:
-    packages = {name.partition(".")[0] for name in sys.modules}
+    packages = {".".join(name.split(".")[:depth]) for name in sys.modules for depth in (1, 2)}
     print(end.code or 0, *packages, sep=",", file=sys.stderr)
 """
 
@@ -95,3 +97,25 @@ def test_what_a_table_shows_is_said_before_scikit_learn_is_imported(
     packages = imported_by("fit", "t.csv", *arguments, folder=tmp_path, code=1)
     assert {"polars", "numpy"} <= packages
     assert not packages & (HEAVY - {"polars", "numpy"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "{model}", "new.csv", "--proba", "--std"),
+        ("evaluate", "{model}", "ugly.csv"),
+        ("inspect", "{model}"),
+        ("export", "{model}", "--to", "c", "-o", "-"),
+        ("export", "{model}", "--to", "json", "-o", "-"),
+    ],
+    ids=" ".join,
+)
+def test_what_uses_a_model_imports_no_other_learner(
+    arguments: tuple[str, ...], here: Path, model: str
+) -> None:
+    words = [word.format(model=model) for word in arguments]
+    packages = imported_by(*words, folder=here, code=0)
+    public = {name for name in packages if name.startswith("sklearn.") and "._" not in name}
+    assert public <= BASIC
+    assert not packages & (HEAVY - {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow"})
+    assert "sdgm.ensemble" not in packages

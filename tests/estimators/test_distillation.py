@@ -80,6 +80,26 @@ def test_any_classifier_can_be_the_teacher(form: Any) -> None:
     assert not hasattr(teacher, "classes_")  # it is the user's, and stays as it is
 
 
+@both_forms
+def test_a_warm_start_after_an_automatic_fit_learns_the_dense_model_and_not_labels(
+    form: Any,
+) -> None:
+    model = form(warm_start=True, random_state=0).fit(X, y)
+    before = model.predict_proba(X_test)
+    by_labels = form(**model.chosen_, teacher=None, random_state=0).fit(X, y)
+    assert np.abs(by_labels.predict_proba(X_test) - before).max() > 0.05
+    model.fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X_test), before, atol=1e-9)
+
+
+@both_forms
+def test_a_warm_start_follows_its_teacher_where_labels_say_the_contrary(form: Any) -> None:
+    linear = LogisticRegression().fit(X, y)
+    model = form(teacher=FrozenEstimator(linear), warm_start=True, random_state=0).fit(X, y)
+    model.fit(X, 1 - y)
+    assert np.mean(model.predict(X_test) == linear.predict(X_test)) > 0.95
+
+
 def test_settings_that_are_named_stay_with_a_teacher() -> None:
     model = KernelSDGMClassifier(1, kernel="poly", teacher=LogisticRegression()).fit(X, y)
     assert model.chosen_["kernel"] == "poly" and model.chosen_["n_components"] == 1

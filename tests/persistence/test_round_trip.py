@@ -64,7 +64,7 @@ def test_models_of_a_cluster_are_saved_as_local_ones(name: str, tmp_path: Path) 
     da = pytest.importorskip("dask.array")
     X, y = moons()
     model = getattr(sdgm_dask, name)().fit(da.from_array(X, chunks=30), da.from_array(y, chunks=30))
-    refused(model, tmp_path, "saved by way of model.to_local()", TypeError)
+    refused(model, tmp_path, "save model.to_local()", TypeError)
     again = saved_and_loaded(model.to_local(), tmp_path)
     np.testing.assert_array_equal(again.predict_proba(X), model.to_local().predict_proba(X))
 

@@ -14,9 +14,6 @@ from sklearn.utils.validation import validate_data
 from sdgm._typing import FloatArray
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record
-from sdgm.estimators.choosing import fit_automatically, targets_for
-from sdgm.estimators.fitting import fit_problem, warn_about
-from sdgm.estimators.inputs import with_inputs
 from sdgm.estimators.parameters import Predictive, components_per_class, is_given
 from sdgm.estimators.pickling import VersionedEstimator
 from sdgm.estimators.plan import Plan, form_of, plan_of, settings_of
@@ -24,7 +21,6 @@ from sdgm.estimators.prediction import PredictionMixin, attribute_of
 from sdgm.estimators.preparation import check_same_inputs, prepared
 from sdgm.estimators.run import CallbackSupportMixin, Run, Task, with_callbacks
 from sdgm.estimators.training import Candidate, Fit, Training
-from sdgm.scale import many_rows
 from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint
 from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
 from sdgm.scale.table import LARGE_ROWS, table_of
@@ -105,6 +101,12 @@ class BaseSDGM(
         -------
         self
         """
+        # here, since models that are loaded to predict need not import all that learns them
+        from sdgm.estimators.choosing import fit_automatically, targets_for
+        from sdgm.estimators.fitting import fit_problem
+        from sdgm.estimators.inputs import with_inputs
+        from sdgm.scale import many_rows
+
         previous = self._previous_fit(X)
         plan = plan_of(self, previous=previous)
         kept: AbstractContextManager[Checkpoint | None] = nullcontext()
@@ -179,6 +181,8 @@ class BaseSDGM(
             # what was learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         if not fit.training.converged:
+            from sdgm.estimators.fitting import warn_about
+
             warn_about(fit.training)
         return self
 
@@ -199,6 +203,8 @@ def refuse_teacher(plan: Plan) -> None:
 
 def has_many_rows(X: Any, plan: Plan) -> bool:
     """Whether a sample decides what the model looks like."""
+    from sdgm.scale import many_rows
+
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X) if hasattr(X, "__len__") else 0,)

@@ -8,22 +8,21 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sdgm.ensemble.estimator import KernelEnsembleClassifier
 from sdgm.environment import versions
 from sdgm.estimators.base import BaseSDGM
 from sdgm.novelty.detector import FamiliarityDetector
-from sdgm.persistence import classifiers, ensemble, novelty, semi_supervised, tables
+from sdgm.persistence import classifiers, novelty, tables
 from sdgm.persistence.arrays import check_arrays
 from sdgm.persistence.container import FORMAT, MAX_FILE, MAX_HEADER, PREFIX, packed, unpacked
 from sdgm.persistence.documents import Document, checked
 from sdgm.persistence.errors import InvalidModelFile
 from sdgm.persistence.values import decoded, encoded
 from sdgm.persistence.versions import explained
-from sdgm.semi_supervised.estimator import SemiSupervisedSDGMClassifier
 from sdgm.tables.model import TableModel
 
-# estimators that are no classifier of `classifiers.CLASSIFIERS`
-AROUND = SemiSupervisedSDGMClassifier, FamiliarityDetector, KernelEnsembleClassifier
+# estimators whose modules bring much of scikit-learn along: imported for such models only
+SEMI_SUPERVISED = "sdgm.semi_supervised.estimator", "SemiSupervisedSDGMClassifier"
+ENSEMBLE = "sdgm.ensemble.estimator", "KernelEnsembleClassifier"
 
 
 def to_bytes(model: Any) -> bytes:
@@ -55,23 +54,29 @@ def to_bytes(model: Any) -> bytes:
 
 def to_document(model: Any) -> Document:
     """All of a model but the record of a table."""
-    kind = type(model)
-    if kind not in (TableModel, *AROUND) and not isinstance(model, BaseSDGM):
+    kind, home = type(model), home_of(model)
+    is_known = kind in (TableModel, FamiliarityDetector) or home in (SEMI_SUPERVISED, ENSEMBLE)
+    if not is_known and not isinstance(model, BaseSDGM):
         if hasattr(model, "to_local"):
             raise TypeError(classifiers.FROM_DASK)
-        names = ", ".join([*classifiers.CLASSIFIERS, *(each.__name__ for each in AROUND)])
+        others = SEMI_SUPERVISED[1], FamiliarityDetector.__name__, ENSEMBLE[1]
+        names = ", ".join([*classifiers.CLASSIFIERS, *others])
         raise TypeError(f"{kind.__name__} cannot be saved; save a TableModel or one of {names}.")
     check_is_fitted(model.classifier if kind is TableModel else model)
     document = Document(format=FORMAT, versions=dict(sorted(versions().items())))
     if kind is FamiliarityDetector:
         document.novelty = novelty.to_document(model)
         return document
-    if kind is KernelEnsembleClassifier:
+    if home == ENSEMBLE:
+        from sdgm.persistence import ensemble
+
         document.ensemble = ensemble.to_document(model)
         return document
     if kind is TableModel:
         document.table = tables.to_document(model)
-    elif kind is SemiSupervisedSDGMClassifier:
+    elif home == SEMI_SUPERVISED:
+        from sdgm.persistence import semi_supervised
+
         document.semi_supervised = semi_supervised.to_document(model)
     document.classifier = classifiers.to_document(classifier_of(model))
     return document
@@ -81,7 +86,12 @@ def classifier_of(model: Any) -> BaseSDGM:
     """The classifier inside of a model."""
     if isinstance(model, TableModel):
         return model.classifier
-    return model.estimator_ if isinstance(model, SemiSupervisedSDGMClassifier) else model
+    return model.estimator_ if home_of(model) == SEMI_SUPERVISED else model
+
+
+def home_of(model: Any) -> tuple[str, str]:
+    """Module and name of a model's class."""
+    return type(model).__module__, type(model).__name__
 
 
 def read(stream: BinaryIO, size: int) -> Any:
@@ -136,11 +146,15 @@ def from_document(document: Document) -> Any:
     if document.novelty is not None:
         return novelty.from_document(document.novelty)
     if document.ensemble is not None:
+        from sdgm.persistence import ensemble
+
         return ensemble.from_document(document.ensemble)
     assert document.classifier is not None
     model = classifiers.from_document(document.classifier)
     if table is not None and record is not None:
         return tables.from_document(table, record, model)
     if partly_labelled is not None:
+        from sdgm.persistence import semi_supervised
+
         return semi_supervised.from_document(partly_labelled, model)
     return model

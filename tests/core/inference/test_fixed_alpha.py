@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -76,3 +77,13 @@ def test_fixed_alpha_is_not_touched(recipe: Recipe) -> None:
     state = replace(given, state=replace(given.state, alpha=alpha)).learn().state
     np.testing.assert_array_equal(state.alpha, alpha)
     assert state.n_weights == len(alpha)
+
+
+@BOTH
+def test_a_model_without_weights_ends_at_once_and_says_how_long_it_took(recipe: Recipe) -> None:
+    given = task(with_ridge_prior(recipe, 1.0))
+    empty = given.state.keep_weights(np.zeros(given.state.n_weights, dtype=bool))
+    result = replace(given, state=empty).learn()
+    assert result.stop is Stop.EMPTY
+    assert [record.iteration for record in result.records] == [1]
+    assert 0.0 <= result.records[0].seconds < 1.0 < perf_counter()

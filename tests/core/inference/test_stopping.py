@@ -139,3 +139,12 @@ def test_a_student_ends_when_no_weight_has_left_for_long() -> None:
     assert not rule(large, state, state, mode, now[1:])
     one_more = replace(now[0], n_weights=state.n_weights + 1)
     assert not rule(large, state, state, mode, [one_more, *now[1:]])
+
+
+def test_squared_changes_are_summed_and_a_tolerance_of_zero_is_never_met() -> None:
+    state, mode = PROBLEM.state, mode_of(PROBLEM)
+    two = np.ones(3), np.array([1.5, 1.0, 1.5])  # squares of a quarter each
+    assert Settled(tol=0.0, squared_tol=0.51)(two, state, state, mode, [])
+    assert not Settled(tol=0.0, squared_tol=0.49)(two, state, state, mode, [])
+    same = np.ones(3), np.ones(3)
+    assert not Settled(tol=0.0, squared_tol=0.0)(same, state, state, mode, [])

@@ -230,3 +230,9 @@ def test_design_at_chosen_rows_has_the_rows_of_the_whole() -> None:
     np.testing.assert_array_equal(part.Z @ part.Rt.T, design.Z[index] @ design.Rt.T)
     assert part.Z.flags.f_contiguous
     np.testing.assert_array_equal(part.scale, design.scale)
+
+
+def test_a_square_matrix_is_its_own_design_and_zeros_have_rank_one() -> None:
+    square = rng.normal(size=(4, 4))
+    np.testing.assert_array_equal(feature_design(square).Z, square)
+    assert feature_design(np.zeros((3, 5))).Z.shape == (3, 1)

@@ -115,3 +115,9 @@ def test_monomials_survive_pickling() -> None:
     terms = monomials(4, "spherical")
     copy = pickle.loads(pickle.dumps(terms))
     np.testing.assert_array_equal(copy.transform(X), terms.transform(X))
+
+
+def test_an_input_that_only_the_second_factor_needs_must_be_there() -> None:
+    terms = monomials(3).take([6])  # x1 x3
+    with pytest.raises(ValueError, match=r"X has 2 columns, .* index 2"):
+        terms.transform(X[:, :2])

@@ -19,6 +19,7 @@ from sdgm.core.model.posterior import row_posterior
 from sdgm.core.model.state import State
 from sdgm.core.objective.derivatives import Mixture, derivatives_of_rows, fit_of_rows
 from sdgm.core.objective.whitening import whiten
+from sdgm.core.solvers.block_precision import curvature_product
 from tests.reference.tasks import shares
 
 N_COMPONENTS = np.array([2, 1, 3])
@@ -123,3 +124,18 @@ def test_learning_ends_where_it_does_with_repeated_rows() -> None:
 def test_class_shares_are_sums_of_frequencies() -> None:
     soft, hard, *_ = problem()
     np.testing.assert_allclose(shares(FAST, soft.y, soft.s), shares(FAST, hard.y, hard.s))
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_products_with_the_curvature_are_those_of_repeated_rows(observed: bool) -> None:
+    soft, hard, Rt, state, _ = problem()
+    whitening = whiten(Rt, state)
+    rng = np.random.default_rng(1)
+    mixture = Mixture(
+        rng.normal(size=(Rt.shape[1], len(COMPONENT_CLASS))), np.log(state.pi), COMPONENT_CLASS
+    )
+    v = rng.normal(size=len(whitening.component))
+    products = [
+        curvature_product(rows, mixture, whitening, observed=observed)(v) for rows in (soft, hard)
+    ]
+    np.testing.assert_allclose(products[0], products[1], rtol=1e-9, atol=1e-9)

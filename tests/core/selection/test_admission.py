@@ -250,3 +250,19 @@ def test_a_third_of_noise_has_a_ratio_above_one() -> None:
 
 def test_no_column_is_left_to_come_back() -> None:
     assert len(is_no_noise(np.empty(0))) == 0
+
+
+def test_a_sample_is_near_enough_if_it_is_not_too_small_for_the_rows_and_the_weights() -> None:
+    rows, state = rows_of(0), state_of(0, 5)
+    largest = int(returning.LARGEST_ERROR * len(rows) ** 2 / state.n_weights)
+    assert returning.is_near_enough(largest, rows, state, P)
+    assert not returning.is_near_enough(largest + len(rows), rows, state, P)
+
+
+def test_others_are_considered_from_a_number_of_rows_per_weight_on() -> None:
+    state = state_of(0, 5)
+    few = int(returning.ROWS_PER_WEIGHT * state.n_weights)
+    for n, expected in ((few, True), (few - 1, False)):
+        rows = rows_of(0)
+        part = Rows(rows.Z[:n], rows.y[:n], rows.s[:n])
+        assert returning.considers_others(part, state, P) is expected

@@ -65,3 +65,31 @@ def test_an_input_that_says_the_same_comes_late_and_a_constant_last() -> None:
     X[:, 1], X[:, 3] = X[:, 0], 0.0
     order = inputs_in_order(X, soft_rows(3.0 * X[:, 0] + X[:, 2]), 4).tolist()
     assert order[:2] == [0, 2] and order[-1] == 3
+
+
+def test_units_of_the_inputs_do_not_matter() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    rows = soft_rows(2.0 * X[:, 1] + 1.5 * X[:, 3] - X[:, 4] ** 2)
+    order = inputs_in_order(X, rows, 5).tolist()
+    assert set(order[:3]) == {1, 3, 4}
+    for unit in (1e-3, 1e3):
+        scaled = X * np.where(np.isin(np.arange(5), [1, 4]), unit, 1.0)
+        assert inputs_in_order(scaled, rows, 3).tolist() == order[:3]
+
+
+def test_nor_do_they_where_inputs_are_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MOST_INPUTS", 3)
+    X = np.random.default_rng(0).normal(size=(200, 40))
+    rows = soft_rows(3.0 * X[:, 7] - 2.0 * X[:, 31])
+    X[:, 10:30] *= 100.0
+    assert inputs_in_order(X, rows, 2).tolist() == [7, 31]
+
+
+def test_products_are_there_up_to_the_largest_number_of_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    rows = soft_rows(2.0 * X[:, 0] + 2.0 * X[:, 0] * X[:, 1] + X[:, 2])
+    for most_terms, order in ((len(monomials(3)), [0, 1, 2]), (len(monomials(3)) - 1, [0, 2, 1])):
+        monkeypatch.setattr(inputs, "MOST_TERMS", most_terms)
+        assert inputs_in_order(X, rows, 3).tolist() == order

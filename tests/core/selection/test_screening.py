@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from sdgm._typing import FloatArray
+from sdgm.core.selection import screening
 from sdgm.core.selection.screening import (
     EVEN_SHARE,
     MAX_POOL,
@@ -173,6 +174,37 @@ def test_a_start_says_nearly_what_the_teacher_says(n_classes: int) -> None:
     np.add.at(scores.T, state.component, Phi.T[state.column] * state.w[:, None])
     assert np.abs(softmax(scores, axis=1) - P).mean() < 0.03
     assert (np.diff(state.component) >= 0).all()
+
+
+def test_the_constant_is_in_the_pool_even_if_it_says_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "MAX_COLUMNS", 3)
+    Phi, f = regression(0)
+    f -= f.mean()
+    rows = Linearised(np.stack([f], axis=1), np.ones((len(f), 1)))
+    assert pool_of(Phi, rows).tolist()[0] == 0
+
+
+def test_memory_is_of_the_columns_twice_and_of_their_products() -> None:
+    Phi = np.zeros((10, 4))
+    assert screening.screening_bytes(*Phi.shape) == 2 * Phi.nbytes + (Phi.T @ Phi).nbytes
+
+
+def test_column_0_stays_where_nothing_is_worth_a_weight() -> None:
+    found = relevant(10.0 * np.eye(3), np.array([0.1, 0.1, 0.1]), 3)
+    assert found.columns.tolist() == [0]
+
+
+def test_what_columns_do_not_explain_is_the_weighted_squared_residual_of_other_rows() -> None:
+    Phi, f = regression(0)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, size=len(f))
+    rows = Linearised(f[:, None], weight[:, None])
+    train, test = np.arange(40), np.arange(40, 60)
+    weighted = Phi[train].T * weight[train]
+    A = weighted @ Phi[train] + screening.RIDGE * np.eye(Phi.shape[1])
+    coef = np.linalg.solve(A, weighted @ f[train])
+    expected = float(weight[test] @ (f[test] - Phi[test] @ coef) ** 2)
+    found = screening.unexplained(Phi, rows, train, test, Phi.shape[1])
+    assert found == pytest.approx(expected, rel=1e-4)
 
 
 # --- scales ---

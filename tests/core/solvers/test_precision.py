@@ -130,3 +130,11 @@ def test_curvature_far_from_positive_loses_its_negative_part() -> None:
 
 def test_no_weights_have_an_empty_factor() -> None:
     assert robust_precision_cholesky(np.empty((0, 0))).shape == (0, 0)
+
+
+def test_jitter_is_added_to_the_diagonal() -> None:
+    C = np.array([[2.0, 0.5], [0.5, 3.0]])
+    factor = precision_cholesky(C, 0.25)
+    assert factor is not None
+    L = np.tril(factor)
+    np.testing.assert_allclose(L @ L.T, C + 1.25 * np.eye(2))

@@ -237,3 +237,11 @@ def test_learning_with_a_sample_ends_at_the_same_model() -> None:
     np.testing.assert_array_equal(result.state.column, expected.state.column)
     np.testing.assert_array_equal(result.state.component, expected.state.component)
     np.testing.assert_allclose(result.state.w, expected.state.w, atol=0.02)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_step_is_sound_or_not_whatever_its_length(size: float) -> None:
+    step = size * np.array([1.0, 0.0])
+    assert Change(step, np.array([1e-6, 1.0])).is_sound
+    assert not Change(step, np.array([1e-10, 1.0])).is_sound
+    assert not Change(step, np.array([-1.0, 0.0])).is_sound

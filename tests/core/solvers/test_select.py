@@ -6,10 +6,22 @@ import numpy as np
 import pytest
 
 from sdgm.core.data.blocked_rows import BlockedRows
+from sdgm.core.data.rows import block_size
 from sdgm.core.solvers import newton, sampled, truncated
+from sdgm.core.solvers.block_precision import KEPT_NUMBERS
 from sdgm.core.solvers.newton import Target
 from sdgm.core.solvers.sampled import ENOUGH_ROWS, RowsWithSample
-from sdgm.core.solvers.select import AUTOMATIC, Solver, SolverChoice, blocks_work, dense_work
+from sdgm.core.solvers.select import (
+    AUTOMATIC,
+    LITTLE_WORK,
+    Solver,
+    SolverChoice,
+    blocks_numbers,
+    blocks_work,
+    dense_numbers,
+    dense_work,
+    later_dense_numbers,
+)
 from tests.reference.problems import random_problem
 
 FULL, BLOCK = SolverChoice(Solver.FULL), SolverChoice(Solver.BLOCK)
@@ -69,3 +81,45 @@ def test_where_blocks_are_less_work_they_climb(monkeypatch: pytest.MonkeyPatch) 
         AUTOMATIC.climb_to(TARGET, problem.rows, problem.whitening, False).func
         is truncated.maximize_by_blocks
     )
+
+
+# --- work and memory, worked out by hand ---
+
+
+def test_work_of_blocks_is_of_products_with_rows_and_of_their_factors() -> None:
+    # 10 rows times the squares of the sizes and 40 products, and the cubes of the sizes
+    assert blocks_work(10, np.array([2.0, 3.0]), 4) == 10 * (13 + 40 * 4 * 2) + 35
+
+
+def test_numbers_of_the_whole_matrix_grow_with_threads_and_with_what_is_kept() -> None:
+    few = {"lasts": False, "observed": False}
+    assert dense_numbers(7, 10, 1, **few) == 5 * 100 + 3 * 10 * 7
+    assert dense_numbers(7, 10, 3, **few) == (5 + 2 * 3) * 100 + 210
+    assert dense_numbers(7, 10, 1, lasts=True, observed=True) == (5 + 3 + 3) * 100 + 210
+    assert dense_numbers(10**6, 10, 1, **few) == 500 + 30 * block_size(10)
+
+
+def test_numbers_of_blocks_have_the_posteriors_of_few_rows() -> None:
+    assert blocks_numbers(7, 4, 3, 1) == 6 * 3 * 16 + 3 * 4 * 7 + 2 * 7 * 3
+    assert blocks_numbers(7, 4, 3, 2) == (6 + 3) * 3 * 16 + 84 + 42
+    many = KEPT_NUMBERS // 2  # two numbers for each of more than two components
+    assert blocks_numbers(many, 4, 3, 1) == 288 + 12 * block_size(4)
+    assert blocks_numbers(many, 4, 2, 1) == 192 + 12 * block_size(4) + 4 * many
+
+
+def test_numbers_are_those_of_the_solver_that_is_taken() -> None:
+    of_rows = 2 * (2 * 9 + 3 * 4) + 2 * 16  # per component, and of the rows
+    few = {"lasts": False, "observed": False}
+    assert FULL.numbers(4, 3, 2, 1, **few) == 2.5 * of_rows + 2 * 6 * 4
+    assert FULL.numbers(4, 3, 2, 1, lasts=True, observed=False) == 3.0 * of_rows + 48
+    # the observed information is of the whole matrix, which is small enough
+    observed = {"lasts": False, "observed": True}
+    assert FULL.numbers(4, 3, 2, 1, **observed) == dense_numbers(4, 6, 1, **observed)
+    assert FULL.numbers(7, 3, 2, 1, **few) == dense_numbers(7, 6, 1, **few)
+    assert BLOCK.numbers(7, 4, 3, 1, **few) == blocks_numbers(7, 4, 3, 1)
+
+
+def test_the_whole_matrix_comes_later_when_it_is_little_work() -> None:
+    assert later_dense_numbers(1000, 10) == 5 * 100
+    m = np.sqrt(later_dense_numbers(1000, 10**9) / 5)
+    assert 1000 * m**2 + m**3 == pytest.approx(LITTLE_WORK)

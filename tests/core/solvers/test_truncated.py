@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,16 @@ from sdgm import SDGMClassifier
 from sdgm.core.model.state import State
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.block_precision import BlockPrecision
-from sdgm.core.solvers.truncated import Preconditioner, conjugate_gradients
+from sdgm.core.solvers.newton import Target
+from sdgm.core.solvers.truncated import (
+    MAX_PRODUCTS,
+    STEPS_BY_BLOCKS,
+    Preconditioner,
+    climb_to,
+    conjugate_gradients,
+    products_per_blocks,
+)
+from tests.reference.problems import random_problem
 
 NO_BLOCKS = BlockPrecision.from_blocks([slice(0, 3)], [np.zeros((3, 3))])
 
@@ -58,3 +69,36 @@ def test_directions_that_change_no_posterior_are_solved_by_the_prior() -> None:
     np.testing.assert_allclose(inverse.solve(along), along, atol=1e-6)
     across = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
     np.testing.assert_allclose(inverse.solve(across), 1e-8 * across, rtol=1e-6)
+
+
+def test_a_direction_ends_after_so_many_products_with_its_length() -> None:
+    stiffness = np.logspace(0.0, 8.0, 300)
+    no_blocks = BlockPrecision.from_blocks([slice(0, 300)], [np.zeros((300, 300))])
+    path = conjugate_gradients(lambda v: stiffness * v, np.ones(300), no_blocks, 1e-12)
+    assert path.n_products == MAX_PRODUCTS
+    assert path.length == pytest.approx(np.linalg.norm(path.end))
+
+
+def test_blocks_cost_as_much_as_products_of_the_same_work() -> None:
+    assert products_per_blocks(np.array([2.0, 4.0]), 5) == 20.0 / (2 * 5 * 2)
+
+
+@pytest.mark.parametrize("to_mode", [False, True])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("has_start", [False, True])
+@pytest.mark.parametrize("holds_r", [False, True])
+def test_the_observed_information_is_for_a_mode_that_r_follows(
+    to_mode: bool, several: bool, has_start: bool, holds_r: bool
+) -> None:
+    problem = random_problem(0)
+    rows = replace(problem.rows, r0=None)
+    if has_start:
+        r0 = np.asfortranarray(np.ones((len(rows), len(problem.state.pi))))
+        rows = replace(rows, r0=r0)
+    r_from = problem.mixture() if holds_r else None
+    target = Target(tol=1e-3, max_steps=3, steps_to_mode=50, to_mode=to_mode, r_from=r_from)
+    climb = climb_to(target, rows, problem.whitening, several)
+    expected = to_mode and several and not has_start and not holds_r
+    assert climb.keywords["observed"] is expected
+    goes_far = to_mode or (has_start and several)
+    assert climb.keywords["max_steps"] == (STEPS_BY_BLOCKS if goes_far else 3)
