@@ -24,8 +24,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     model : fitted estimator or TableModel
         `SDGMClassifier`, `KernelSDGMClassifier`, `RVMClassifier`, `DiscriminativeGMMClassifier` or
         `SemiSupervisedSDGMClassifier` with a named kernel, `FamiliarityDetector`,
-        `KernelEnsembleClassifier`, or a model fitted to a table. Callbacks, metadata requests and the
-        states in ``history_`` are not saved.
+        `KernelEnsembleClassifier`, or a model fitted to a table. Callbacks, metadata requests and
+        the states in ``history_`` are not saved.
     path : str or path
         Must end in ``.sdgm``.
 
