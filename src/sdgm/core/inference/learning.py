@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: Newton's method inside EM inside the evidence loop.
 
-What the two presets do differently is handed in as the parts of a `Method`; `recipe` names them.
+What the two presets do differently is handed in as the parts of a `Method`; `presets` names them.
 """
 
 from __future__ import annotations
