@@ -19,30 +19,33 @@ from sdgm.export import to_c
 
 
 def main(folder: str | Path = ".") -> tuple[float, float, int]:
-    """Test errors of the forest and of its student, and the student's number of weights."""
+    """Test errors of the forest and of its small student, and the number of weights of that."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 
     forest = RandomForestClassifier(200, min_samples_leaf=3, random_state=0).fit(X_train, y_train)
     student = SDGMClassifier(
-        n_components=1, covariance_type="tied", teacher=forest, max_weights=12, random_state=0
+        n_components=1, covariance_type="tied", teacher=forest, random_state=0
     ).fit(X_train, y_train)  # clones of the forest are fitted, in folds
+    path = weights_path(student, X_train, y_train)
+    small = path.at_most(12)
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
     print(f"forest:  {n_nodes} nodes, error {1 - forest.score(X_test, y_test):.3f}")
+    error = 1 - student.score(X_test, y_test)
+    print(f"student: {student.n_active_weights_} weights, error {error:.3f}", end=", ")
+    print(f"fidelity {student.fidelity_:.3f} nats")
     print(
-        f"student: {student.n_active_weights_} weights, "
-        f"error {1 - student.score(X_test, y_test):.3f}, fidelity {student.fidelity_:.3f} nats"
+        f"small:   {small.n_active_weights_} weights, error {1 - small.score(X_test, y_test):.3f}"
     )
-    k = np.abs(student.coef_).sum(axis=1).argmax()  # of two classes one has weights
-    weights = student.coef_[k]
-    print(f"for {('malignant', 'benign')[student.component_class_[k]]}:")
+    k = np.abs(small.coef_).sum(axis=1).argmax()  # of two classes one has weights
+    weights = small.coef_[k]
+    print(f"for {('malignant', 'benign')[small.component_class_[k]]}:")
     for j in np.argsort(-np.abs(weights)):
-        print(f"  {weights[j]:+6.2f}  {student.terms_[j]}")
-    header = to_c(student, name="tumour")
+        print(f"  {weights[j]:+6.2f}  {small.terms_[j]}")
+    header = to_c(small, name="tumour")
     header.write(Path(folder) / "tumour.h")
     print(f"tumour.h: {header.flash_bytes} bytes of flash, {header.multiply_adds} multiply-adds")
 
-    path = weights_path(student, X_train, y_train)
     P = forest.predict_proba(X_test).clip(1e-3, 1 - 1e-3)
     lost = [
         np.mean((P * (np.log(P) - model.predict_log_proba(X_test))).sum(axis=1))
@@ -59,11 +62,12 @@ def main(folder: str | Path = ".") -> tuple[float, float, int]:
     right.set(title="what is wrong", ylabel="test error, %", ylim=(0, 1.15 * max(errors)))
     right.legend(frameon=False)
     for ax in left, right:
-        ax.set(xlabel="weights", xlim=(0.5, None), xticks=range(1, 13))
+        ax.axvline(12, color="0.8", zorder=0)
+        ax.set(xlabel="weights", xlim=(0, None), xticks=(1, 4, 8, 12, 16))
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(axis="y", color="0.9")
     figure.savefig(Path(folder) / "forest-to-weights.png", dpi=100)
-    return 1 - forest.score(X_test, y_test), 1 - student.score(X_test, y_test), len(weights)
+    return 1 - forest.score(X_test, y_test), 1 - small.score(X_test, y_test), len(weights)
 
 
 if __name__ == "__main__":
