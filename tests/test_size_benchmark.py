@@ -135,7 +135,7 @@ def test_the_page_says_who_wins(tmp_path: Path) -> None:
         keep("decision tree", data, records_of("decision tree", 0.3 + shift))
     keep(RVM, "heart", records_of(RVM, 0.7))
     page = size.write(tmp_path).read_text()
-    assert "2 sets" in page and "titanic" not in page
+    assert "2 data sets" in page and "titanic" not in page
     assert (tmp_path / "img" / "size.png").stat().st_size > 10_000
     assert "SDGM has a mean error of 6.2% and a log loss of 0.250" in page
     assert "lowest log loss 0.350 (decision tree)" in page

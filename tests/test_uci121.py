@@ -224,8 +224,8 @@ def test_the_page_says_who_stands_where_and_what_was_not_measured(made_up: Path)
     append(path, own_record("other", peer, "x", 0.95))
     page = write(made_up).read_text()
     assert (made_up / "img" / "uci121-ranks.png").stat().st_size > 10_000
-    small, everything = page.split("## All 3 sets")
-    assert "The 2 sets with at most 900" in small
+    small, everything = page.split("## All 3 data sets")
+    assert "The 2 data sets with at most 900" in small
     # second of four, and tied for the first place of three
     row = "| **SDGMClassifier()** | 2 | 82.50 | 1.8 | 2 | 0.500 | 2.00 | 2.00 | 2.00 | 3 | 1,234 |"
     assert row in small

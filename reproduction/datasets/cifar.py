@@ -152,7 +152,7 @@ def read_pickled(content: bytes, *, label_name: bytes) -> Rows:
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # damaged pickles raise nearly anything
-        raise ValueError("a CIFAR file cannot be unpickled; get it anew.") from error
+        raise ValueError("a CIFAR file cannot be unpickled; download it again.") from error
     pixels = batch.get(b"data") if isinstance(batch, dict) else None
     labels = batch.get(label_name) if isinstance(batch, dict) else None
     if not (
@@ -164,7 +164,7 @@ def read_pickled(content: bytes, *, label_name: bytes) -> Rows:
         and len(labels) == len(pixels)
         and all(isinstance(y, int) and 0 <= y < 256 for y in labels)
     ):
-        raise ValueError("a CIFAR file does not hold images and their labels; get it anew.")
+        raise ValueError("a CIFAR file does not hold images and their labels; download it again.")
     return pixels.reshape(-1, *SHAPE), np.array(labels, np.uint8)
 
 

@@ -298,7 +298,7 @@ def test_models_without_inputs_to_compute_with_are_refused():
     model = KernelSDGMClassifier(1, kernel="precomputed").fit(K, [0, 1, 0, 1, 0, 1])
     with pytest.raises(ValueError, match="precomputed"):
         to_c(model)
-    with pytest.raises(TypeError, match="str is no model"):
+    with pytest.raises(TypeError, match="str cannot be described"):
         to_c("model.sdgm")
 
 

@@ -63,10 +63,10 @@ def path(tmp_path: Path) -> Path:
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     assert problem_with(tmp_path / "none.sdgm") == "does not exist; check the path."
-    assert problem_with(tmp_path) == "is a folder; name the .sdgm file in it."
+    assert problem_with(tmp_path) == "is a folder; give the .sdgm file in it."
     (tmp_path / "file").write_bytes(b"")
     assert problem_with(tmp_path / "file" / "none.sdgm") == "does not exist; check the path."
-    assert problem_with(Path("a\0b")) == "is no path."
+    assert problem_with(Path("a\0b")) == "is not a path."
 
 
 def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:

@@ -313,10 +313,10 @@ def test_what_is_not_fitted_or_not_ours_is_refused(tmp_path: Path) -> None:
     X, y = moons()
     refused(SDGMClassifier(), tmp_path, "not fitted", NotFittedError)
     refused(SemiSupervisedSDGMClassifier(), tmp_path, "not fitted", NotFittedError)
-    refused(LogisticRegression(), tmp_path, "LogisticRegression is no model", TypeError)
+    refused(LogisticRegression(), tmp_path, "LogisticRegression cannot be saved", TypeError)
     pipeline = make_pipeline(SDGMClassifier(1, teacher=None)).fit(X, y)
-    refused(pipeline, tmp_path, "Pipeline is no model", TypeError)
-    refused(Own(1).fit(X, y), tmp_path, "Own is no classifier", TypeError)
+    refused(pipeline, tmp_path, "Pipeline cannot be saved", TypeError)
+    refused(Own(1).fit(X, y), tmp_path, "Own cannot be saved", TypeError)
 
 
 def test_a_model_changed_by_hand_is_refused(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_damage_is_found_with_verify_and_gives_exit_code_1(no_data: Path) -> Non
     assert result.exit_code == 1
     text = words(result.stdout)
     assert re.search(r"heart 270 13 2 10 damaged", text)
-    assert re.search(r"remove, then get anew heart Get .* ida/heart/", text)
+    assert re.search(r"delete and download again heart Get .* ida/heart/", text)
     assert "Traceback" not in result.output
     result = run("--verify", "--json")
     assert result.exit_code == 1 and statuses(result)["heart"] == "damaged"

@@ -15,11 +15,11 @@ from tests.estimators.problems import pretend_memory
 def test_the_refusal_has_numbers_and_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_memory(monkeypatch, 2e9)
     require_memory(1.9e9, "It", ["less"])
-    message = r"^It would need 2\.1 GB, and there are 2\.0 GB; use a, b or c\.$"
+    message = r"^It would need 2\.1 GB, but 2\.0 GB are available; use a, b or c\.$"
     with pytest.raises(MemoryError, match=message):
         require_memory(2.1e9, "It", ["a", "b", "c"])
     pretend_memory(monkeypatch, 2e6)
-    with pytest.raises(MemoryError, match=r"2\.5 MB, and there are 2 MB; use less\.$"):
+    with pytest.raises(MemoryError, match=r"2\.5 MB, but 2 MB are available; use less\.$"):
         require_memory(2.5e6, "It", ["less"])
 
 

@@ -43,8 +43,8 @@ class DamagedDataError(ValueError):
     Examples
     --------
     >>> print(DamagedDataError(Path("b.npz")))
-    b.npz is damaged or another version (its checksum is not the expected one); remove it or get
-    it anew.
+    b.npz is damaged or another version (its checksum is not the expected one); delete it and
+    download it again.
     """
 
     def __init__(self, *paths: Path) -> None:
