@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+pytest.importorskip("matplotlib")
+
 from benchmarks.chip.board import BOARDS, missing_tools, run
 from benchmarks.chip.header import ask_header
 from sdgm import KernelSDGMClassifier, SDGMClassifier
