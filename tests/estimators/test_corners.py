@@ -182,7 +182,7 @@ def test_a_root_of_the_kernel_as_features_with_unit_alpha_is_a_gaussian_process(
 
 def test_gaussians_with_a_shared_covariance_are_linear_discriminant_analysis() -> None:
     X, y = blobs(90, 3)
-    lda = LinearDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)  # exactly this covariance
     w = weights_from_gaussian(lda.means_, lda.covariance_, lda.priors_, "tied")
     logits = features(X, "tied") @ w.T
     P = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
