@@ -3,7 +3,8 @@
 Automatic fits of both forms in every precision, and emlearn's classifiers along their own sizes, on
 the development sets with at most 20 inputs, Ripley's problem and a table of 7 inputs and 3 classes
 (the seeds of UCI). Everything is compiled with ``-Os`` and asked about at most 1,000 test rows on a
-Cortex-M0; Ripley and the seeds on a Cortex-M3 and M4F too, and beside m2cgen's classifiers.
+Cortex-M0; Ripley and the seeds on a Cortex-M3 and M4F too, and beside classifiers of m2cgen
+and micromlgen.
 
 Flash is what the model adds to a program: code, constants, and what it takes from the C library.
 Of a peer's sizes the page takes the one with the least flash whose error on the test rows is no
@@ -57,7 +58,7 @@ def cells(plan: Plan) -> list[Cell]:
         {"data": data, "method": method}
         for data in sets
         for method in methods
-        if data in ON_ALL_BOARDS or not method.startswith("m2cgen")
+        if data in ON_ALL_BOARDS or not method.startswith(("m2cgen", "micromlgen"))
     ]
 
 
