@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,7 +14,8 @@ from sdgm.core.inference.evidence import laplace_covariance
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.model.design import matrix_design
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.selection.elimination import Point, eliminate
+from sdgm.core.model.state import State
+from sdgm.core.selection.elimination import Point, eliminate, eliminate_within
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.problem import Sample
 from sdgm.estimators.training import Fit
@@ -46,16 +47,32 @@ def points_below(
     point : Point
         Its state counts columns as that of the model does.
     """
-    state = model.state
-    require_memory(
-        covariance_bytes(state.n_weights),
-        f"The covariance of {state.n_weights} weights",
-        ["a smaller model"],
-    )
+    start = eliminable(model, sample)
+    path = eliminate(*start, model.state, recipe, min_weights=min_weights, step=step)
+    return threaded(path, model, start[0])
+
+
+def points_within(
+    model: FittedModel, sample: Sample, recipe: Recipe, room: Callable[[State], float]
+) -> Iterator[Point]:
+    """The same as far as there is room, as in `eliminate_within`."""
+    start = eliminable(model, sample)
+    return threaded(eliminate_within(*start, model.state, recipe, room), model, start[0])
+
+
+def eliminable(model: FittedModel, sample: Sample) -> tuple[Rows, FloatArray]:
+    """Rows in the columns of a model, and the right factor of its design."""
+    n_weights = model.state.n_weights
+    what = f"The covariance of {n_weights} weights"
+    require_memory(covariance_bytes(n_weights), what, ["a smaller model"])
     design = matrix_design(model.basis.transform(model.scaler.standardized(sample.X)))
-    rows = Rows(design.Z, sample.y, sample.s)
-    n_coordinates = min(state.n_weights, state.n_components * design.Rt.shape[1])
-    path = eliminate(rows, design.Rt, state, recipe, min_weights=min_weights, step=step)
+    return Rows(design.Z, sample.y, sample.s), design.Rt
+
+
+def threaded(path: Iterator[Point], model: FittedModel, rows: Rows) -> Iterator[Point]:
+    """A path with as many threads as it is work for."""
+    state, p = model.state, rows.Z.shape[1]
+    n_coordinates = min(state.n_weights, state.n_components * p)
     while True:
         # not around the whole loop, whose body is the caller's
         with blas_threads(float(len(rows)) * n_coordinates**2):

@@ -26,14 +26,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.state import Record, Stop
+from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.selection.elimination import Point
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.budget import (
     divergence_within,
     honest_covariance,
     model_at,
-    points_below,
+    points_within,
     within_budget,
 )
 from sdgm.estimators.distillation import Targets, targets_of
@@ -162,34 +162,37 @@ def without_needless(
     limit = chosen.divergence + NEEDLESS
     if plan.max_divergence is not None:
         limit = max(chosen.divergence, plan.max_divergence)
+
+    def room(state: State) -> float:
+        return limit - divergence_at(fit.model.with_weights(state), judged)
+
     smallest = None
     work = len(learned.s) * float(fit.model.n_weights) ** 2
     if not fit.training.converged or work > NEEDLESS_WORK:
         return fit
     try:
-        for point in points_below(fit.model, learned, plan.recipe, min_weights=1):
-            model = fit.model.with_weights(point.state)
-            divergence = divergence_at(model, judged)
-            if divergence > limit:
-                break
+        for point in points_within(fit.model, learned, plan.recipe, room):
             smallest = point
-            n_numbers = model.n_weights + model.basis.n_stored_numbers
-            chosen = replace(
-                chosen, n_weights=model.n_weights, n_numbers=n_numbers, divergence=divergence
-            )
     except (FactorizationError, MemoryError):
         pass
     except KeyboardInterrupt:
         return replace(fit, is_interrupted=True)
     if smallest is None or smallest.state.n_weights == fit.model.n_weights:
         return fit
+    model = model_at(fit.model, smallest, labelled)
+    chosen = replace(
+        chosen,
+        n_weights=model.n_weights,
+        n_numbers=model.n_weights + model.basis.n_stored_numbers,
+        divergence=divergence_at(model, judged),
+    )
     training = replace(
         fit.training,
         candidates=[chosen, *others],
         log_evidence=smallest.log_evidence,
         history=[*fit.training.history, record_of(smallest, fit.training.history[-1])],
     )
-    return replace(fit, model=model_at(fit.model, smallest, labelled), training=training)
+    return replace(fit, model=model, training=training)
 
 
 def record_of(point: Point, last: Record) -> Record:

@@ -22,6 +22,7 @@ from sdgm.core.selection.elimination import (
     Point,
     cheapest,
     eliminate,
+    eliminate_within,
     mode_covariance,
     removal_costs,
     settled,
@@ -352,3 +353,50 @@ def test_components_that_are_needed_stay_while_they_have_weights() -> None:
     enough = [each for each in points if each.state.n_weights >= 6]
     assert len(enough) >= 3
     assert all(each.state.n_components == 4 for each in enough)
+
+
+# --- as far as there is room ---
+
+
+@every_problem
+def test_no_point_is_beyond_the_room_and_no_weight_more_could_leave(name: str) -> None:
+    given = problem(name)
+    total = float(given.rows.s.sum())
+    first = path(name)[0]
+
+    def loss(state: State) -> float:
+        return (first.log_posterior - log_posterior(given, state, state.w)) / total
+
+    def room(state: State) -> float:
+        return 0.05 - loss(state)
+
+    points = list(eliminate_within(given.rows, given.Rt, given.state, FAST, room))
+    n = [point.state.n_weights for point in points]
+    assert all(after < before for before, after in pairwise(n))
+    assert all(loss(point.state) <= 0.05 for point in points)
+    # one at a time, each settled in full, comes about as far
+    alone = min(p.state.n_weights for p in path(name) if loss(p.state) <= 0.05)
+    assert n[-1] <= 1.15 * alone + 1
+
+
+def test_without_room_nothing_leaves() -> None:
+    given = problem("softmax")
+    assert not list(eliminate_within(given.rows, given.Rt, given.state, FAST, lambda state: -1.0))
+
+
+def test_one_weight_is_left_where_there_is_room_for_anything() -> None:
+    given = problem("softmax")
+    *_, last = eliminate_within(given.rows, given.Rt, given.state, FAST, lambda state: 1e6)
+    assert last.state.n_weights == 1
+
+
+@pytest.mark.parametrize("name", ["softmax", "two classes"])
+def test_the_cheapest_within_a_budget_cost_no_more(name: str) -> None:
+    given = problem(name)
+    state = path(name)[0].state
+    V = mode_covariance(given.rows, given.Rt, state)
+    some = cheapest(state.w, V, 5)
+    cost = without(state, V, some)[1]
+    np.testing.assert_array_equal(cheapest(state.w, V, state.n_weights, 1.001 * cost)[:5], some)
+    assert len(cheapest(state.w, V, state.n_weights, 0.999 * cost)) < 5
+    assert len(cheapest(state.w, V, state.n_weights, 0.0)) == 1

@@ -5,11 +5,13 @@ weights. There the best place without weight i is ``w - V[:, i] w_i / V_ii``, an
 ``w_i^2 / (2 V_ii)`` ("optimal brain surgeon"). The cheapest weight leaves, the others move, and
 Newton's method brings them and pi to where they belong; alpha is held. Far from the mode the
 quadratic says little: where even the cheapest weight is dear, the few cheapest are tried in full.
+`eliminate` goes down to none, `eliminate_within` as far as a bound on the loss allows, with as many
+weights at a time as the quadratic promises room for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,9 +20,10 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import updated_pi, weight_covariance
 from sdgm.core.inference.learning import class_shares
+from sdgm.core.inference.mode import EMGradient
 from sdgm.core.inference.recipe import Recipe
 from sdgm.core.inference.relevance import prune_components, relative_to_one_component
-from sdgm.core.inference.variations import at_fixed_alpha
+from sdgm.core.inference.variations import at_fixed_alpha, with_finder
 from sdgm.core.model.state import State, Stop
 from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, mixture_at
 from sdgm.core.objective.whitening import whiten
@@ -37,6 +40,12 @@ PI_TOL = 1e-6
 MAX_PASSES = 100
 # gain in log posterior that is left on the way to the mode
 MODE_TOL = 1e-10
+# the same where only a mean loss of some 1e-4 nats a row is looked for: the gain in log posterior
+# per row; the change of pi, which follows w slowly where a class has several components; passes,
+# and Newton steps of each
+NEAR_MODE_TOL, NEAR_PI_TOL, NEAR_PASSES, NEAR_STEPS = 1e-7, 1e-2, 5, 10
+# part of the room that is left which weights may take at once, as the quadratic has it
+SHARE_OF_ROOM = 0.5
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,43 @@ def eliminate(
         yield point
 
 
+def eliminate_within(
+    rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, room: Callable[[State], float]
+) -> Iterator[Point]:
+    """Ever fewer weights, as long as there is room for what that loses.
+
+    Parameters
+    ----------
+    rows, Rt, state, recipe
+        As in `eliminate`.
+    room : callable
+        What a state may lose yet, in nats per row; negative where too much is lost.
+
+    Yields
+    ------
+    point : Point
+        Near its mode, with room for it. The first has the weights of the state.
+    """
+    rows, total = rows.without_initial_r(), float(rows.s.sum())
+    recipe = nearly_settling(recipe, total)
+    point = at_mode(rows, Rt, state, 0.0, recipe)
+    while (left := room(point.state)) >= 0.0:
+        yield point
+        state = relative_to_one_component(prune_components(point.state, recipe.min_share))
+        if state.n_weights < point.state.n_weights:
+            point = settled(rows, Rt, state, 0.0, recipe)
+            continue
+        if state.n_weights <= 1:
+            return
+        V = mode_covariance(rows, Rt, state)
+        order = cheapest(state.w, V, state.n_weights - 1, SHARE_OF_ROOM * left * total)
+        n_removed = len(order)
+        point = settled(rows, Rt, *without(state, V, order), recipe)
+        while n_removed > 1 and room(point.state) < 0.0:
+            n_removed //= 2
+            point = settled(rows, Rt, *without(state, V, order[:n_removed]), recipe)
+
+
 def next_point(rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, n_removed: int) -> Point:
     """The point after a state at its mode: fewer weights, and the others moved."""
     V = mode_covariance(rows, Rt, state)
@@ -124,6 +170,17 @@ def next_point(rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, n_remov
 def settling(recipe: Recipe) -> Recipe:
     """That brings w to its mode and pi to its fixed point, alpha held."""
     return at_fixed_alpha(recipe, max_iter=MAX_PASSES, tol=MODE_TOL, pi_tol=PI_TOL)
+
+
+def nearly_settling(recipe: Recipe, total: float) -> Recipe:
+    """The same, as near as matters for a mean over rows of this total weight."""
+    recipe = at_fixed_alpha(
+        recipe, max_iter=NEAR_PASSES, tol=NEAR_MODE_TOL * total, pi_tol=NEAR_PI_TOL
+    )
+    find_mode = recipe.method.find_mode
+    assert isinstance(find_mode, EMGradient)
+    find_mode = replace(find_mode, max_steps=NEAR_STEPS, steps_to_mode=NEAR_STEPS)
+    return with_finder(recipe, replace(find_mode, saddle_free=True))
 
 
 def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recipe) -> Point:
@@ -171,20 +228,28 @@ def removal_costs(w: FloatArray, V: FloatArray) -> FloatArray:
     return 0.5 * w * w / V.diagonal()
 
 
-def cheapest(w: FloatArray, V: FloatArray, n_removed: int) -> IntArray:
-    """The weights to do without, one after the other, by the quadratic: indices."""
-    left, chosen = np.arange(len(w)), []
-    while True:
-        i = int(removal_costs(w, V).argmin())
-        chosen.append(left[i])
-        if len(chosen) == n_removed:
-            return np.array(chosen)
+def cheapest(w: FloatArray, V: FloatArray, n_removed: int, budget: float = np.inf) -> IntArray:
+    """The weights to do without, one after the other, by the quadratic: indices.
+
+    At least one, and no more than cost the budget together.
+    """
+    w, V = w.copy(), V.copy()
+    left = np.ones(len(w), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < n_removed:
+        costs = np.where(left, removal_costs(w, V), np.inf)
+        i = int(costs.argmin())
+        budget -= costs[i]
+        if chosen and budget < 0.0:
+            break
+        chosen.append(i)
+        left[i] = False
         # mean and covariance of the others given that weight i is zero
-        others = np.arange(len(w)) != i
-        shift = V[others, i] / V[i, i]
-        w = w[others] - shift * w[i]
-        V = V[np.ix_(others, others)] - np.outer(shift, V[i, others])
-        left = left[others]
+        shift = V[:, i] / V[i, i]
+        w -= shift * w[i]
+        V -= np.outer(shift, V[i])
+        V[i, i] = 1.0  # of no account, but not zero
+    return np.array(chosen)
 
 
 def without(state: State, V: FloatArray, which: IntArray) -> tuple[State, float]:
