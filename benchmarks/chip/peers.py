@@ -1,4 +1,4 @@
-"""Classifiers of emlearn, m2cgen and micromlgen as C sources that define ``ask``, along their own sizes.
+"""Classifiers of emlearn, m2cgen and micromlgen in C, defining ``ask``, along their own sizes.
 
 Scaling of inputs is done beforehand and costs them nothing: whole numbers of 16 bits for trees,
 standardised numbers for networks, mixtures and machines.
