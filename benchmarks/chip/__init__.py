@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.chip.board import BOARDS, Board, Run, run
+from benchmarks.chip.board import BOARDS, Board, Run, run, versions
 from benchmarks.chip.header import TYPES, ask_header
 from benchmarks.chip.page import FORMS, write
 from benchmarks.chip.peers import PEERS, include_folder
@@ -66,6 +66,7 @@ def measure(data: str, method: str) -> Iterator[Record]:
     """A record per setting, precision and board."""
     X, y, X_test, y_test = rows_of(data)
     about = {"inputs": X.shape[1], "classes": len(np.unique(y)), "rows": len(X_test)}
+    about |= {"tools": versions()}
     boards = list(BOARDS.values()) if data in ON_ALL_BOARDS else [BOARDS["Cortex-M0"]]
     found = of_headers if method in FORMS else of_peers
     for record in found(method, boards, X, y, X_test, y_test):
