@@ -330,7 +330,7 @@ def tried_candidates(
                 if tried[-1].candidate.divergence > WORTH_MORE * before:
                     break
 
-    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes)
+    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes, tolerance)
     shape: tuple[int, int] = targets.learned.X.shape
     n_simple = 0  # candidates of the first round that did not fail
     for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):

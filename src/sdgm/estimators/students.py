@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.inference.evidence import SettledOrIdle
 from sdgm.core.inference.initialization import initial_state
 from sdgm.core.inference.learning import Method, class_shares
 from sdgm.core.inference.mode import EMGradient
@@ -51,10 +52,9 @@ STEPS_TO_MODE = 10
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
-# of an rbf kernel the smoothest that leaves at most so many times what the best leaves unexplained:
-# it needs fewer vectors. With 1.1 banana keeps 115 instead of 69 numbers, at a log loss of .261
-# instead of .256; scales of a polynomial say nothing of smoothness, and the best is taken
-ENOUGH = 2.0
+# of the scales that leave at most so many times what the best leaves unexplained, the smoothest
+# needs the fewest vectors; of an rbf kernel also of those that leave no more than may be lost
+ENOUGH = 1.5
 
 
 def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
@@ -63,7 +63,9 @@ def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
         return recipe
     few = FEW_PER_COMPONENT if several else max(FEW_PER_COMPONENT, FEW_WEIGHTS // n_classes)
     recipe = for_sample(with_few_weights(recipe, few))
-    find_mode = recipe.method.find_mode
+    settled, find_mode = recipe.method.has_converged, recipe.method.find_mode
+    idle = SettledOrIdle(settled.tol, settled.squared_tol, settled.waits)
+    recipe = replace(recipe, method=replace(recipe.method, has_converged=idle))
     if isinstance(find_mode, EMGradient):
         recipe = with_finder(recipe, replace(find_mode, steps_to_mode=STEPS_TO_MODE))
     return recipe
@@ -158,9 +160,12 @@ def some_columns(
 
 
 def scale_finder(
-    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any]
+    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], tolerance: float
 ) -> Callable[[str], float]:
-    """Finds the scale of a kernel with which few columns explain most of the teacher's logits."""
+    """Finds the scale of a kernel with which few columns explain the teacher's logits.
+
+    The smoothest with which they do, if that is up to a divergence of ``tolerance``.
+    """
 
     @cache
     def find(kernel: str) -> float:
@@ -178,7 +183,10 @@ def scale_finder(
             return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
 
         losses = [loss_with(factor) for factor in SCALES]
-        enough = min(losses) * (ENOUGH if kernel == KernelName.RBF else 1.0)
+        enough = ENOUGH * min(losses)
+        if kernel == KernelName.RBF:
+            # half of what is unexplained is the divergence, to second order
+            enough = max(enough, 2.0 * tolerance * float(problem.s[test].sum()))
         return float(
             plain * next(f for f, loss in zip(SCALES, losses, strict=True) if loss <= enough)
         )

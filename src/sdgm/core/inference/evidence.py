@@ -136,6 +136,8 @@ def empty_record(
 
 # passes over which the log evidence must grow for learning to go on: single ones may lose some
 STALLED_PASSES = 10
+# passes without a weight less after which precisions swing rather than settle
+IDLE_PASSES = 20
 # what it must grow by: per weight where the rows are a sample, since all rows decide again; per
 # component where it comes from diagonal blocks
 SAMPLE_GAIN, BLOCKS_GAIN = 0.05, 0.01
@@ -200,6 +202,23 @@ class SettledOrStalled(Settled):
         records: Sequence[Record],
     ) -> bool:
         if not self.waits(after) and has_stalled(records, SAMPLE_GAIN * after.n_weights):
+            return True
+        return super().__call__(changed, before, after, mode, records)
+
+
+@dataclass(frozen=True)
+class SettledOrIdle(SettledOrStalled):
+    """The same, or no weight has left for many passes: for a model of which some leave later."""
+
+    def __call__(
+        self,
+        changed: tuple[FloatArray, FloatArray],
+        before: State,
+        after: State,
+        mode: Mode,
+        records: Sequence[Record],
+    ) -> bool:
+        if len(records) > IDLE_PASSES and records[-1 - IDLE_PASSES].n_weights == after.n_weights:
             return True
         return super().__call__(changed, before, after, mode, records)
 

@@ -42,6 +42,9 @@ SAME = 1e-6
 # gain of log evidence below which `relevant` ends, and its steps per weight that it may keep
 LEAST_STEP = 1e-2
 STEPS_PER_WEIGHT = 4
+# precision of the weights in `unexplained`: columns that explain the logits only by large weights
+# that cancel, as kernels far wider than the rows do, are of no use to a sparse model
+RIDGE = 0.3
 # smallest ratio of a sparsity to the curvature of its column
 SMALLEST_SPARSITY = 1e-12
 # relative difference of gains that is rounding: columns of a kernel of low rank gain the same once
@@ -261,7 +264,7 @@ def unexplained(
     A, b = weighted.T @ Phi[train], weighted.T @ rows.f[train]
     best = ranked(A, b, n_columns, 0.0)
     chosen = A[np.ix_(best, best)]
-    chosen[np.diag_indices(len(best))] *= 1.0 + SAME
+    chosen[np.diag_indices(len(best))] += RIDGE
     coef = np.linalg.solve(chosen, b[best])
     residual = rows.f[test] - Phi[np.ix_(test, best)] @ coef
     return float((weight[test, None] * residual**2).sum())
