@@ -47,10 +47,13 @@ class SolverChoice:
     blocks_pay : float
         How many times less work the blocks must be; one where the evidence is approximate anyway,
         since the rows are a sample.
+    little_work : float
+        Multiplications of a step up to which the whole matrix is taken in any case.
     """
 
     solver: Solver = Solver.AUTO
     blocks_pay: float = BLOCKS_PAY
+    little_work: float = LITTLE_WORK
 
     def climb_to(
         self, target: Target, rows: RowSource, whitening: Whitening, several: bool
@@ -73,11 +76,11 @@ class SolverChoice:
         if self.solver is not Solver.AUTO:
             return self.solver is Solver.BLOCK
         whole = dense_work(n_rows, sizes)
-        if whole <= LITTLE_WORK:
+        if whole <= self.little_work:
             return False
         least = min(whole, row_space_work(n_rows, sizes))
         by_blocks = blocks_work(n_rows, sizes, rank)
-        return bool(least > LITTLE_WORK and self.blocks_pay * by_blocks < least)
+        return bool(least > self.little_work and self.blocks_pay * by_blocks < least)
 
     def numbers(
         self,
