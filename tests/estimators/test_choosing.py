@@ -30,7 +30,9 @@ from sdgm.estimators.choosing import (
     FAITHFUL_SHARE,
     MORE_REPLICATES,
     NEARLY,
+    NEEDLESS,
     choose,
+    limit_of,
     preference,
     targets_for,
     tolerance_of,
@@ -87,6 +89,19 @@ def test_what_is_faithful_depends_on_what_the_teacher_knows() -> None:
     sample = Sample(np.zeros((1, 1)), np.full((1, 2), 0.5), np.ones(1))
     assert tolerance_of(Targets.at_rows(sample)) == FAITHFUL
     assert tolerance_of(Targets.at_rows(sample, log_loss=1.0)) == FAITHFUL_SHARE
+
+
+def test_weights_leave_up_to_what_is_faithful_only_from_a_model_made_to_be() -> None:
+    sample = Sample(np.zeros((2, 1)), np.array([[0.5, 0.5], [0.2, 0.8]]), np.ones(2))
+    targets, plan = Targets.at_rows(sample), plan_of(SDGMClassifier())
+    plain = Candidate({}, plan.form.replicates, 3, 3, 0.001)
+    closer = replace(plain, replicates=4.0 * plain.replicates)
+    far = replace(closer, divergence=2.0 * FAITHFUL)
+    assert limit_of(plain, plan, targets) == 0.001 + NEEDLESS
+    assert limit_of(closer, plan, targets) == FAITHFUL
+    assert limit_of(far, plan, targets) == far.divergence + NEEDLESS
+    given = plan_of(SDGMClassifier(max_divergence=0.1))
+    assert [limit_of(each, given, targets) for each in (plain, closer, far)] == [0.1] * 3
 
 
 def test_preference_is_truth_then_size_or_closeness() -> None:

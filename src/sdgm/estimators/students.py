@@ -50,7 +50,7 @@ FEW_PER_COMPONENT, FEW_WEIGHTS = 12, 96
 STEPS_TO_MODE = 10
 # multiplications of a Newton step beyond which diagonal blocks do, if they are so many times less
 # work: with 200 classes learning takes a third of the time, with the same error
-LITTLE_WORK, BLOCKS_PAY = 1e9, 8.0
+LITTLE_WORK, BLOCKS_PAY = 1e9, 20.0
 # scales of kernels that are compared, in units of the inverse squared size of the inputs, by so
 # many columns at so many rows
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)

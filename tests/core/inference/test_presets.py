@@ -16,6 +16,7 @@ def test_the_presets_share_no_more_than_the_thresholds_of_the_paper_and_the_solv
         "method.find_mode.solver",
         "method.find_mode.solver.solver",
         "method.find_mode.solver.blocks_pay",
+        "method.find_mode.solver.little_work",
         "method.update_alpha.bounds",
         "method.update_alpha.bounds.cap",
         "method.prune.min_share",

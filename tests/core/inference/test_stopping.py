@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sdgm.core.data.rows import Rows
 from sdgm.core.inference.evidence import (
+    IDLE_PASSES,
     SAMPLE_GAIN,
     STALLED_PASSES,
     Settled,
+    SettledOrIdle,
     SettledOrStalled,
     has_stalled,
     log_change,
@@ -124,3 +128,14 @@ def test_a_stall_needs_ten_passes_after_the_lowest_and_a_smaller_rise() -> None:
     # a low point that is one pass too old does not count
     assert has_stalled(records([-5.0, *flat, 0.0]), 1.0)
     assert not has_stalled(records([-5.0, *flat]), 1.0)
+
+
+def test_a_student_ends_when_no_weight_has_left_for_long() -> None:
+    state, large, mode = PROBLEM.state, (np.ones(1), np.full(1, 9.0)), mode_of(PROBLEM)
+    rule = SettledOrIdle(tol=1e-2, waits=always)
+    rising = records([float(i) for i in range(IDLE_PASSES + 1)])
+    now = [replace(record, n_weights=state.n_weights) for record in rising]
+    assert rule(large, state, state, mode, now)
+    assert not rule(large, state, state, mode, now[1:])
+    one_more = replace(now[0], n_weights=state.n_weights + 1)
+    assert not rule(large, state, state, mode, [one_more, *now[1:]])

@@ -19,6 +19,7 @@ from sdgm.core.selection.screening import (
     ranked,
     relevant,
     screened_state,
+    unexplained,
 )
 
 some = settings(max_examples=20, deadline=None, derandomize=True)
@@ -172,3 +173,23 @@ def test_a_start_says_nearly_what_the_teacher_says(n_classes: int) -> None:
     np.add.at(scores.T, state.component, Phi.T[state.column] * state.w[:, None])
     assert np.abs(softmax(scores, axis=1) - P).mean() < 0.03
     assert (np.diff(state.component) >= 0).all()
+
+
+# --- scales ---
+
+
+def test_columns_that_explain_only_by_weights_that_cancel_explain_less() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    distance = ((X[:, None] - X[None, ::4]) ** 2).sum(axis=2)
+    own = np.exp(-distance)
+    rows = Linearised(2.0 * own[:, [3]] - 3.0 * own[:, [8]], np.full((200, 1), 0.2))
+    train, test = np.arange(0, 200, 2), np.arange(1, 200, 2)
+
+    def loss(gamma: float) -> float:
+        Phi = np.column_stack([np.ones(200), np.exp(-gamma * distance)])
+        return unexplained(Phi / np.sqrt((Phi**2).mean(axis=0)), rows, train, test, 40)
+
+    losses = {gamma: loss(gamma) for gamma in (1e-4, 1.0, 100.0)}
+    assert min(losses, key=lambda gamma: losses[gamma]) == 1.0
+    assert losses[1e-4] > 5.0 * losses[1.0]

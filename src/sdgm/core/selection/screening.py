@@ -34,16 +34,19 @@ GENEROUS = 4.0
 LEAST_GAIN = 0.5
 # columns beyond which only those are looked at that explain most by themselves
 MAX_COLUMNS = 2_000
-# columns of the pool, and weights that learning starts with, at most and at least per class
+# columns of the pool, and weights that learning starts with, at most and at least per class. With
+# 800 weights 1,000 rows of the letter set (26 classes) have an error of 21.3 instead of 19.8% in the
+# dual form, in two thirds of the time
 MAX_POOL = 250
-MAX_WEIGHTS, MIN_WEIGHTS = 800, 8
+MAX_WEIGHTS, MIN_WEIGHTS = 1_000, 8
 # part of a column that the pool leaves, below which it says the same
 SAME = 1e-6
 # gain of log evidence below which `relevant` ends, and its steps per weight that it may keep
 LEAST_STEP = 1e-2
 STEPS_PER_WEIGHT = 4
 # precision of the weights in `unexplained`: columns that explain the logits only by large weights
-# that cancel, as kernels far wider than the rows do, are of no use to a sparse model
+# that cancel, as kernels far wider than the rows do, are of no use to a sparse model. Without it the
+# log loss of the dual form on the development sets is .256 instead of .247
 RIDGE = 0.3
 # smallest ratio of a sparsity to the curvature of its column
 SMALLEST_SPARSITY = 1e-12

@@ -81,7 +81,11 @@ class DensePrecision:
         return [self._shrinkage[k, k] for k in coordinates]
 
     def shrinkage_diagonal(self) -> FloatArray:
-        return np.diagonal(self._shrinkage).copy()
+        # of the symmetric V LAPACK fills the lower triangle, a third of the work of V curvature
+        V, _ = lapack.dpotri(self.cholesky, lower=1)
+        products = np.tril(V) * self.curvature
+        own = products.diagonal()
+        return products.sum(axis=0) + products.sum(axis=1) - own
 
 
 class Block(NamedTuple):
