@@ -35,6 +35,18 @@ def test_blocks_must_be_many_times_less_work_unless_the_evidence_is_that_of_a_sa
     assert SolverChoice(blocks_pay=1.0).uses_blocks(100_000, sizes, 150)
 
 
+def test_below_little_work_blocks_must_be_much_less() -> None:
+    student = SolverChoice(blocks_pay=1.0, little_work=1e9)
+    many, some = np.full(200, 8.0), np.full(26, 38.0)
+    for rows, sizes, rank in (1_600, many, 21), (3_000, some, 120):
+        assert 1e9 < dense_work(rows, sizes) < AUTOMATIC.little_work
+        assert blocks_work(rows, sizes, rank) < dense_work(rows, sizes)
+        assert not AUTOMATIC.uses_blocks(rows, sizes, rank)
+    assert student.uses_blocks(1_600, many, 21)
+    assert not student.uses_blocks(3_000, some, 120)
+    assert not student.uses_blocks(100, many, 21)
+
+
 @pytest.mark.parametrize(
     ("choice", "in_memory", "with_sample"),
     [

@@ -26,6 +26,9 @@ CG_PRODUCTS = 40
 LITTLE_WORK = 2e10
 # how many times less work diagonal blocks must be to be worth an approximate evidence
 BLOCKS_PAY = 4.0
+# the same where the whole matrix takes not so little time, but not long either: conjugate gradients
+# may take many more products than those counted
+MUCH_LESS = 10.0
 
 
 class Solver(StrEnum):
@@ -48,7 +51,8 @@ class SolverChoice:
         How many times less work the blocks must be; one where the evidence is approximate anyway,
         since the rows are a sample.
     little_work : float
-        Multiplications of a step up to which the whole matrix is taken in any case.
+        Multiplications of a step up to which the whole matrix is taken in any case; from there to
+        `LITTLE_WORK` blocks must be `MUCH_LESS`.
     """
 
     solver: Solver = Solver.AUTO
@@ -80,7 +84,8 @@ class SolverChoice:
             return False
         least = min(whole, row_space_work(n_rows, sizes))
         by_blocks = blocks_work(n_rows, sizes, rank)
-        return bool(least > self.little_work and self.blocks_pay * by_blocks < least)
+        pays = self.blocks_pay if least > LITTLE_WORK else MUCH_LESS
+        return bool(least > self.little_work and pays * by_blocks < least)
 
     def numbers(
         self,
