@@ -16,7 +16,7 @@ from typing import Any
 
 PACKAGES = (
     "sdgm", "numpy", "scipy", "scikit-learn", "torch", "polars", "fastrvm", "sklearn-rvm",
-    "imodels", "interpret-core",
+    "imodels", "interpret-core", "emlearn", "m2cgen", "micromlgen",
 )  # fmt: skip
 NOT_INSTALLED = "not installed"
 

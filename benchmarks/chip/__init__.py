@@ -3,7 +3,8 @@
 Automatic fits of both forms in every precision, and emlearn's classifiers along their own sizes, on
 the development sets with at most 20 inputs, Ripley's problem and a table of 7 inputs and 3 classes
 (the seeds of UCI). Everything is compiled with ``-Os`` and asked about at most 1,000 test rows on a
-Cortex-M0; Ripley and the seeds on a Cortex-M3 and M4F too, and beside m2cgen's classifiers.
+Cortex-M0; Ripley and the seeds on a Cortex-M3 and M4F too, and beside classifiers of m2cgen
+and micromlgen.
 
 Flash is what the model adds to a program: code, constants, and what it takes from the C library.
 Of a peer's sizes the page takes the one with the least flash whose error on the test rows is no
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.chip.board import BOARDS, Board, Run, run
+from benchmarks.chip.board import BOARDS, Board, Run, run, versions
 from benchmarks.chip.header import TYPES, ask_header
 from benchmarks.chip.page import FORMS, write
 from benchmarks.chip.peers import PEERS, include_folder
@@ -57,7 +58,7 @@ def cells(plan: Plan) -> list[Cell]:
         {"data": data, "method": method}
         for data in sets
         for method in methods
-        if data in ON_ALL_BOARDS or not method.startswith("m2cgen")
+        if data in ON_ALL_BOARDS or not method.startswith(("m2cgen", "micromlgen"))
     ]
 
 
@@ -65,6 +66,7 @@ def measure(data: str, method: str) -> Iterator[Record]:
     """A record per setting, precision and board."""
     X, y, X_test, y_test = rows_of(data)
     about = {"inputs": X.shape[1], "classes": len(np.unique(y)), "rows": len(X_test)}
+    about |= {"tools": versions()}
     boards = list(BOARDS.values()) if data in ON_ALL_BOARDS else [BOARDS["Cortex-M0"]]
     found = of_headers if method in FORMS else of_peers
     for record in found(method, boards, X, y, X_test, y_test):

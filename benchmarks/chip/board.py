@@ -78,6 +78,13 @@ def missing_tools() -> list[str]:
     return [tool for tool in (COMPILER, SIZE, EMULATOR) if shutil.which(tool) is None]
 
 
+@cache
+def versions() -> str:
+    """Of compiler and emulator."""
+    first = [_checked([tool, "--version"], HERE).splitlines()[0] for tool in (COMPILER, EMULATOR)]
+    return ", ".join(first)
+
+
 def build(
     board: Board, folder: Path, sources: Sequence[str | Path], n_in: int, n_out: int, *flags: str
 ) -> tuple[Path, int, int]:

@@ -1,4 +1,4 @@
-"""Classifiers of emlearn and m2cgen as C sources that define ``ask``, along their own sizes.
+"""Classifiers of emlearn, m2cgen and micromlgen in C, defining ``ask``, along their own sizes.
 
 Scaling of inputs is done beforehand and costs them nothing: whole numbers of 16 bits for trees,
 standardised numbers for networks, mixtures and machines.
@@ -41,6 +41,18 @@ void ask(const void *row, void *answer)
     {body}
 }}
 """
+# micromlgen writes a class of C++; headers of C do, and take nothing from the library of C++
+SOURCE_OF_MICROMLGEN = """
+#include <math.h>
+#include <stdint.h>
+{code}
+extern "C" void ask(const void *row, void *answer);
+extern "C" void ask(const void *row, void *answer)
+{{
+    Eloquent::ML::Port::{name} peer;
+    *(int32_t *)answer = peer.predict((float *)row);
+}}
+"""
 SOURCE_OF_MIXTURES = """
     static const float log_prior[{C}] = {{{priors}}};
     float best = 0.0f, score[{C}], p[16];
@@ -81,6 +93,7 @@ class Source:
     scaler: Any  # of rows, with `transform`
     dtype: Any  # of a row in C
     labels: Callable[[Any], Any]  # of scikit-learn, for rows as the code takes them
+    suffix: str = ".c"
 
     def rows(self, X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Rows as the code takes them."""
@@ -91,7 +104,7 @@ class Source:
 
     def write(self, folder: Path) -> Path:
         """The source as a file."""
-        path = folder / "peer.c"
+        path = folder / f"peer{self.suffix}"
         path.write_text(self.code)
         return path
 
@@ -211,18 +224,43 @@ def m2cgen_logistic(X: Any, y: Any) -> Iterator[Source]:
     return m2cgen(iter([("", LogisticRegression(max_iter=3000))]), X, y)
 
 
-def m2cgen_svm(X: Any, y: Any) -> Iterator[Source]:
-    models = ((f"C = {cost:g}", SVC(C=cost)) for cost in (1.0, 10.0))
-    return m2cgen(models, X, y)
+def machines(D: int) -> Iterator[tuple[str, Any]]:
+    """Of standardised inputs; micromlgen needs a number for gamma."""
+    return ((f"C = {cost:g}", SVC(C=cost, gamma=1.0 / D)) for cost in (1.0, 10.0))
 
 
-def m2cgen_forest(X: Any, y: Any) -> Iterator[Source]:
-    models = (
+def forests() -> Iterator[tuple[str, Any]]:
+    return (
         (f"{n} trees, {k} leaves", RandomForestClassifier(n, max_leaf_nodes=k, random_state=0))
         for n in (3, 10, 30)
         for k in (8, 32)
     )
-    return m2cgen(models, X, y)
+
+
+def m2cgen_svm(X: Any, y: Any) -> Iterator[Source]:
+    return m2cgen(machines(X.shape[1]), X, y)
+
+
+def m2cgen_forest(X: Any, y: Any) -> Iterator[Source]:
+    return m2cgen(forests(), X, y)
+
+
+def micromlgen(models: Iterator[tuple[str, Any]], X: Any, y: Any) -> Iterator[Source]:
+    from micromlgen import port
+
+    scaler, names = StandardScaler().fit(X), {SVC: "SVM", RandomForestClassifier: "RandomForest"}
+    for setting, model in models:
+        code = port(model.fit(scaler.transform(X), y)).replace("<cstdarg>", "<stdarg.h>")
+        code = SOURCE_OF_MICROMLGEN.format(code=code, name=names[type(model)])
+        yield Source(setting, code, scaler, np.float32, model.predict, ".cpp")
+
+
+def micromlgen_svm(X: Any, y: Any) -> Iterator[Source]:
+    return micromlgen(machines(X.shape[1]), X, y)
+
+
+def micromlgen_forest(X: Any, y: Any) -> Iterator[Source]:
+    return micromlgen(forests(), X, y)
 
 
 PEERS: dict[str, Callable[[Any, Any], Iterator[Source]]] = {
@@ -234,4 +272,6 @@ PEERS: dict[str, Callable[[Any, Any], Iterator[Source]]] = {
     "m2cgen, logistic regression": m2cgen_logistic,
     "m2cgen, SVM": m2cgen_svm,
     "m2cgen, random forest": m2cgen_forest,
+    "micromlgen, SVM": micromlgen_svm,
+    "micromlgen, random forest": micromlgen_forest,
 }

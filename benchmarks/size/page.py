@@ -21,6 +21,8 @@ HEADLINE = "SDGM, closest, either form"
 # the budget of the tables by set and by bytes, and those with a target
 TYPICAL = 50
 FROM, TO = 20, 500
+# between the names of curves, as a share of the height
+LEAST_GAP = 0.03
 STYLES = {
     HEADLINE: (VERMILION, 2.6, "o-"),
     "L1 logistic, linear": (BLUE, 1.2, "s-"),
@@ -39,8 +41,11 @@ def write(output: Path) -> Path:
     sets = values_of(found, "data")
     methods = values_of(found, "who")
     loss, error = (means(found, field, methods, sets, budgets) for field in ("log_loss", "error"))
-    size = means(found, "bytes", methods, sets, budgets, criterion="log_loss")
-    draw(methods, budgets, (loss, error), size, output / "img" / "size.png")
+    sizes = [
+        means(found, "bytes", methods, sets, budgets, criterion)
+        for criterion in ("log_loss", "error")
+    ]
+    draw(methods, budgets, (loss, error), sizes, output / "img" / "size.png")
     return markdown.write_filled(
         output,
         "size",
@@ -54,7 +59,7 @@ def write(output: Path) -> Path:
         loss=by_budget(methods, budgets, loss.mean(axis=1), ".3f"),
         error=by_budget(methods, budgets, 100.0 * error.mean(axis=1), ".2f"),
         ranks=ranks(methods, budgets, loss, error),
-        bytes=by_budget(methods, budgets, np.median(size, axis=1), ",.0f", best=False),
+        bytes=by_budget(methods, budgets, np.median(sizes[0], axis=1), ",.0f", best=False),
         by_set=by_set(methods, sets, loss[:, :, budgets.index(TYPICAL)]),
         typical=TYPICAL,
         missing=of_some_sets(records, found),
@@ -75,8 +80,8 @@ def select_task(records: Sequence[Record], task: tuple[str, int]) -> list[Record
 
 
 def is_finished(methods: set[str]) -> bool:
-    """Whether the last method in order has been measured."""
-    return "Gaussian mixtures" in methods
+    """Whether the last of the others has been measured, and our own."""
+    return {"Gaussian mixtures", HEADLINE} <= methods
 
 
 def means(
@@ -198,27 +203,39 @@ def of_some_sets(records: Sequence[Record], found: Sequence[Record]) -> str:
     return table(["", "sets", *budgets], rows) if rows else ""
 
 
+def apart(values: Any, gap: float) -> Any:
+    """Places for labels near these values, none of them closer together than a gap."""
+    order = np.argsort(values, kind="stable")
+    steps = gap * np.arange(len(values))
+    places = np.empty(len(values))
+    places[order] = np.maximum.accumulate(values[order] - steps) + steps
+    return places
+
+
 def draw(
-    methods: Sequence[str], budgets: Sequence[int], values: Any, size: Any, path: Path
+    methods: Sequence[str], budgets: Sequence[int], values: Any, sizes: Any, path: Path
 ) -> None:
     """Mean log loss and error against numbers and bytes of the models that were chosen."""
     figure, axes = panels(2, 2, (10.5, 8), sharey="row")
-    bytes_ = np.exp(np.log(np.maximum(size, 1.0)).mean(axis=1))
     for row, (field, what) in enumerate(zip(values, ("log loss", "error, %"), strict=True)):
         mean = (100.0 if row else 1.0) * field.mean(axis=1)
+        bytes_ = np.exp(np.log(np.maximum(sizes[row], 1.0)).mean(axis=1))
         top = []
         for i in compared(methods):
             color, width, style = STYLES.get(methods[i], (GREY, 0.9, "-"))
             for ax, x in zip(axes[row], (budgets, bytes_[i]), strict=True):
                 ax.plot(x, mean[i], style, color=color, lw=width, ms=4, label=methods[i],
                         zorder=3 if methods[i] == HEADLINE else 2)  # fmt: skip
-            if methods[i] not in STYLES:
-                axes[row, 0].annotate(methods[i], (budgets[-1], mean[i, -1]), fontsize=6.5,
-                                      color=GREY, xytext=(4, 0), textcoords="offset points",
-                                      va="center", annotation_clip=False)  # fmt: skip
             top.append(mean[i, 1])
         # class shares, where a method has nothing else to offer, would hide the rest
-        axes[row, 0].set_ylim(0.92 * mean.min(), np.median(top) * 1.25)
+        low, high = 0.92 * mean.min(), np.median(top) * 1.25
+        axes[row, 0].set_ylim(low, high)
+        grey = [i for i in compared(methods) if methods[i] not in STYLES]
+        places = apart(mean[grey, -1], LEAST_GAP * (high - low))
+        for i, place in zip(grey, places, strict=True):
+            axes[row, 0].annotate(methods[i], (budgets[-1], mean[i, -1]), fontsize=6.5,
+                                  color=GREY, xytext=(1.35 * budgets[-1], place), va="center",
+                                  annotation_clip=False)  # fmt: skip
         for ax, words in zip(axes[row], ("numbers at most", "bytes, geometric mean"), strict=True):
             ax.set(xscale="log", xlabel=words, ylabel=what)
             ax.grid(color="0.9")

@@ -153,8 +153,12 @@ class StubForm:
 
 
 def stub_fit(plan: Plan, targets: Targets, replicates: float, classes: Any, run: Run) -> Fit:
-    """A model that is half as far with four times the replicates, and has twice the weights."""
+    """A model that is half as far with four times the replicates, and has twice the weights.
+
+    One that is stuck stays where it is.
+    """
     given, times = plan.settings.given, np.sqrt(replicates / StubForm.replicates)
+    times = 1.0 if given.get("stuck") else times
     training = Training([], 0.0, np.zeros(1), 0, True, "converged", "")
     model: Any = StubModel(given["divergence"] / times, int(given["n_weights"] * times))
     return Fit(model, training)
@@ -190,6 +194,13 @@ def test_without_a_faithful_model_the_closest_has_more_replicates() -> None:
     own = StubForm.replicates
     assert [each.replicates for each in tried[:3]] == [16.0 * own, 4.0 * own, own]
     assert len(tried) == 4 + len(MORE_REPLICATES)
+
+
+@pytest.mark.parametrize(("far", "expected"), [(0.9, [20, 10, 3, 3, 5]), (1.1, [3, 3, 5])])
+def test_where_the_closest_comes_no_closer_the_simplest_may(far: float, expected: Any) -> None:
+    rounds = [[stub(10.0 * far * NEARLY, 5)], [stub(10.0, 3) | {"stuck": True}]]
+    _, tried = chosen(rounds)
+    assert [each.n_weights for each in tried] == expected
 
 
 def test_where_it_is_close_more_replicates_come_before_richer_settings() -> None:

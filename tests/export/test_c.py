@@ -28,7 +28,7 @@ SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 HOSTILE = (
     '*/ int x; /* "\\',
     "??/\n\\\n#define int",
-    "%s\\",
+    "%s\\\0001\0",
     "größe \u202e \U0001f600 \ud800",
     "1\x01" + "ab" * 5000,
     "",
@@ -381,7 +381,8 @@ def test_class_names_are_there_byte_by_byte_and_empty_outside(cases, results, na
     labels = [str(label) for label in cases[name].model.classes.tolist()]
     assert names[:-1] == [
         b"",
-        *(label.encode("utf-8", "backslashreplace") for label in labels),
+        # a null character ends a name in C
+        *(label.split("\0")[0].encode("utf-8", "backslashreplace") for label in labels),
         b"",
     ]
 

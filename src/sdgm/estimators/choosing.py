@@ -321,23 +321,36 @@ def tried_candidates(
         return any(is_interrupted(each) or each.divergence <= tolerance for each, _ in tried)
 
     def come_closer() -> None:
-        """More replicates for the closest so far, as long as they bring something."""
-        closest = min(tried, key=lambda each: each.candidate.divergence).candidate
+        """More replicates for the closest so far, as long as they bring something.
+
+        A mixture can settle elsewhere and be no closer then: the closest of the first round learns
+        from more as well, where it is nearly as close.
+        """
+        closest, simple = (
+            min(some, key=lambda each: each.candidate.divergence).candidate
+            for some in (tried, tried[:n_simple])
+        )
         if closest.replicates > replicates:
             return
-        for factor in MORE_REPLICATES:
-            before = min(each.divergence for each, _ in tried)
-            attempt(closest.parameters, factor * replicates)
-            if is_over() or tried[-1].candidate.divergence > WORTH_MORE * before:
-                return
+        is_near = simple is not closest and simple.divergence <= NEARLY * closest.divergence
+        for start in (closest, simple) if is_near else (closest,):
+            for factor in MORE_REPLICATES:
+                before = min(each.divergence for each, _ in tried)
+                attempt(start.parameters, factor * replicates)
+                if is_over():
+                    return
+                if tried[-1].candidate.divergence > WORTH_MORE * before:
+                    break
 
     replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes, tolerance)
     shape: tuple[int, int] = targets.learned.X.shape
+    n_simple = 0  # candidates of the first round that did not fail
     for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
         for parameters in round_:
             attempt(parameters, replicates)
             if tried and is_interrupted(tried[-1].candidate):
                 break
+        n_simple = n_simple or len(tried)
         if not is_over() and any(each.divergence <= NEARLY * tolerance for each, _ in tried):
             come_closer()
         if is_over():
