@@ -417,6 +417,16 @@ def test_a_pickled_model_predicts_the_same(form: Any) -> None:
 
 
 @both_forms
+def test_within_a_budget_fidelity_is_of_the_model_that_is_left(form: Any) -> None:
+    X, y = PROBLEMS["moons"]
+    model = form(max_weights=2, random_state=0).fit(X, y)
+    rows = targets_of_fit(form, X, y).judged
+    divergence = rel_entr(rows.y, model.predict_proba(rows.X)).sum(axis=1).mean()
+    assert model.fidelity_ == pytest.approx(divergence, abs=1e-6)
+    assert model.candidates_[0].n_weights == model.n_active_weights_ == 2
+
+
+@both_forms
 def test_a_warm_start_keeps_what_was_chosen_and_the_teacher(form: Any) -> None:
     X, y = PROBLEMS["moons"]
     model = form(warm_start=True, random_state=0).fit(X, y)

@@ -137,7 +137,10 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
         fit = without_needless(fit, plan, choice.learned, targets.judged, labelled, limit)
     if plan.max_weights is None or fit.is_interrupted:
         return fit
-    return within_budget(fit, plan.max_weights, plan.recipe, choice.learned, labelled)
+    fit = within_budget(fit, plan.max_weights, plan.recipe, choice.learned, labelled)
+    best, *others = fit.training.candidates
+    candidates = [remeasured(best, fit.model, targets.judged), *others]
+    return replace(fit, training=replace(fit.training, candidates=candidates))
 
 
 def limit_of(candidate: Candidate, plan: Plan, targets: Targets) -> float:
@@ -192,12 +195,7 @@ def without_needless(
     if smallest is None or smallest.state.n_weights == fit.model.n_weights:
         return fit
     model = model_at(fit.model, smallest, labelled)
-    chosen = replace(
-        chosen,
-        n_weights=model.n_weights,
-        n_numbers=model.n_weights + model.basis.n_stored_numbers,
-        divergence=divergence_at(model, judged),
-    )
+    chosen = remeasured(chosen, model, judged)
     training = replace(
         fit.training,
         candidates=[chosen, *others],
@@ -382,6 +380,16 @@ def judged(fit: Fit, parameters: dict[str, Any], replicates: float, rows: Sample
     n_numbers = n_weights + fit.model.basis.n_stored_numbers
     divergence = divergence_at(fit.model, rows)
     return Candidate(parameters, replicates, n_weights, n_numbers, divergence, stop)
+
+
+def remeasured(candidate: Candidate, model: FittedModel, rows: Sample) -> Candidate:
+    """A candidate whose model has lost weights since it was measured."""
+    return replace(
+        candidate,
+        n_weights=model.n_weights,
+        n_numbers=model.n_weights + model.basis.n_stored_numbers,
+        divergence=divergence_at(model, rows),
+    )
 
 
 def divergence_at(model: FittedModel, rows: Sample) -> float:
