@@ -13,6 +13,7 @@ from sdgm import (
     SDGMClassifier,
     SemiSupervisedSDGMClassifier,
 )
+from sdgm.core.model.kernels import RBFKernel
 from sdgm.export.model import exportable
 
 X, y = make_blobs(120, centers=3, random_state=0)
@@ -51,9 +52,16 @@ def test_inputs_have_the_names_of_the_columns() -> None:
 def test_what_cannot_be_carried_away_is_refused() -> None:
     with pytest.raises(ValueError, match="predictive='map'"):
         exportable(SDGMClassifier(1, predictive="averaged", teacher=None).fit(X, y))
-    with pytest.raises(ValueError, match="name a kernel"):
+    with pytest.raises(ValueError, match="it has no features"):
         exportable(KernelSDGMClassifier(1, kernel="precomputed").fit(X @ X.T / 100.0, y))
     with pytest.raises(ValueError, match="given as a function"):
         exportable(KernelSDGMClassifier(1, kernel=lambda a, b: a @ b.T, teacher=None).fit(X, y))
     with pytest.raises(TypeError, match="int cannot be described or exported"):
         exportable(3)
+
+
+def test_a_kernel_that_the_exports_do_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = KernelSDGMClassifier(1, kernel="linear", teacher=None).fit(X, y)
+    monkeypatch.setattr("sdgm.export.model.EXPORTED", (RBFKernel,))
+    with pytest.raises(ValueError, match="A kernel 'linear' cannot be exported"):
+        exportable(model)

@@ -13,11 +13,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sdgm.core.model.fitted_model import FittedModel
-from sdgm.core.model.kernels import KernelBasis, PrecomputedBasis, name_of
+from sdgm.core.model.kernels import (
+    KernelBasis,
+    LinearKernel,
+    PolynomialKernel,
+    PrecomputedBasis,
+    RBFKernel,
+    name_of,
+)
 from sdgm.estimators.base import BaseSDGM
 from sdgm.estimators.parameters import Predictive
 from sdgm.estimators.prediction import attribute_of
 from sdgm.tables.inputs import Input, Number, feature_names
+
+# kernels whose formulas all exports know
+EXPORTED = LinearKernel, PolynomialKernel, RBFKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +87,11 @@ def exportable(model: Any) -> ExportModel:
             "A model with kernel='precomputed' cannot be exported because it has no features; use "
             "kernel='poly', 'rbf' or 'linear'."
         )
-    if isinstance(basis, KernelBasis) and name_of(basis.kernel) is None:
+    if isinstance(basis, KernelBasis) and not isinstance(basis.kernel, EXPORTED):
+        name = name_of(basis.kernel)
+        what = "given as a function" if name is None else repr(str(name))
         raise ValueError(
-            "A kernel given as a function cannot be exported; use kernel='poly', 'rbf' or 'linear'."
+            f"A kernel {what} cannot be exported; use kernel='poly', 'rbf' or 'linear'."
         )
     return ExportModel(inputs, classifier.model_)
 
