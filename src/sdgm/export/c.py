@@ -145,7 +145,7 @@ def _source(plan: Plan, name: str) -> CSource:
     ]
     if fixed:
         costs.append(
-            f"Probabilities are off by at most {fixed.error:.2g} where no standardised input is "
+            f"Probabilities are off by at most {fixed.error:.2g} if no standardised input is "
             f"beyond {fixed.range:g}."
         )
     units = fixed.input_bits if fixed else None
