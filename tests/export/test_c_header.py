@@ -124,7 +124,7 @@ def test_the_header_says_what_becomes_of_a_missing_value(precision, missing):
     assert "Invalid are missing values of a number without missing values in training" in words
     said = dict(re.findall(r"/\* (\w+): (.*?) \*/", text))
     assert said["weight"].endswith("never missing")
-    assert said["age"].endswith(f"or {missing} where it is missing")
+    assert said["age"].endswith(f"or {missing} if missing")
     assert said["colour"] == f"index of a level, or {missing} if missing"
     assert said["sex"] == f"index of a level; {missing} is none of them"
     levels = re.findall(r"_MISSING = \d+ +/\* (.*?) \*/", text)
