@@ -55,15 +55,16 @@ def to_python(
     """A fitted model as a Python file with one function, ``predict_proba(x)``.
 
     It imports only ``math`` and runs in MicroPython. ``x`` has a value for every column of the
-    table: numbers in their original units, categories as strings, None for missing values. The most probable class of probabilities ``p`` is ``CLASSES[p.index(max(p))]``.
+    table: numbers in their original units, categories as strings, None for missing values. The most
+    probable class of probabilities ``p`` is ``CLASSES[p.index(max(p))]``.
 
     Parameters
     ----------
     model : fitted classifier, TableModel or ExportModel
         As in `sdgm.export.model.exportable`.
     precision : {"double", "float"}, default="double"
-        What the interpreter computes in; MicroPython often has float. With float, inputs far
-        outside of the training rows are moved in earlier, so that no score overflows.
+        Floating-point type of the interpreter; MicroPython often has float. With float, inputs far
+        from the training rows are clipped earlier, so that no score overflows.
     path : path, optional
         File to write.
 
