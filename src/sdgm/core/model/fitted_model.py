@@ -52,7 +52,7 @@ class Scaler:
         return np.clip(z, -self.reach, self.reach, out=z)
 
     def at_inputs(self, inputs: IntArray, n_inputs: int) -> Scaler:
-        """The same, where input i is input ``inputs[i]`` of ``n_inputs``; the others become zero."""
+        """The same, where input i is input ``inputs[i]`` of ``n_inputs``; the others are zero."""
         center, inverse_scale = np.zeros((2, n_inputs))
         center[inputs], inverse_scale[inputs] = self.center, self.inverse_scale
         return replace(self, center=center, inverse_scale=inverse_scale)
