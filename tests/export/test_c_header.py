@@ -120,20 +120,20 @@ def test_the_header_says_what_becomes_of_a_missing_value(precision, missing):
     text = to_c(MADE["table"](), precision=precision).text
     words = " ".join(text.split("*/")[0].replace("\n *", " ").split())
     assert f"A missing value is {missing}." in words
-    assert "In a category that had none in training it counts as none of the levels." in words
-    assert "Refused are missing values of a number that had none in training" in words
+    assert "For a category without missing values in training it is none of the levels." in words
+    assert "Invalid are missing values of a number without missing values in training" in words
     said = dict(re.findall(r"/\* (\w+): (.*?) \*/", text))
     assert said["weight"].endswith("never missing")
-    assert said["age"].endswith(f"or {missing} where it is missing")
-    assert said["colour"] == f"index of a level, or {missing} where it is missing"
-    assert said["sex"] == f"index of a level; {missing} counts as none of them"
+    assert said["age"].endswith(f"or {missing} if missing")
+    assert said["colour"] == f"index of a level, or {missing} if missing"
+    assert said["sex"] == f"index of a level; {missing} is none of them"
     levels = re.findall(r"_MISSING = \d+ +/\* (.*?) \*/", text)
-    assert levels == ["no value", "no value, counts as none of them"]
+    assert levels == ["no value", "no value, none of them"]
 
 
 def test_the_header_of_plain_numbers_does_not_speak_of_categories():
     text = to_c(MADE["full"]()).text
-    assert "Where an input is NaN or infinite, the class is -1" in text
+    assert "If an input is NaN or infinite, the class is -1" in text
     assert "category" not in text and "level" not in text
 
 

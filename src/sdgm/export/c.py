@@ -76,26 +76,27 @@ def to_c(
         int iris_predict_proba(const double x[IRIS_N_INPUTS], double p[IRIS_N_CLASSES]);
         const char *iris_class_name(int c);
 
-    The first two return the index of the most probable class. Inputs are the columns of the user's
-    table in order: numbers in their own units, and for a category the index of the level, for which
-    there are constants; -1 is any other level. A missing value is NaN. Where training saw none, it
-    counts as none of the levels of a category, and a number is refused, as are infinite numbers and
-    codes that do not name a level: the class is -1 and the probabilities are NaN.
+    The first two return the index of the most probable class. Inputs are the columns of the table
+    in order: numbers in their original units, and categories as indices, for which there are
+    constants; -1 stands for any other category. A missing value is NaN. If there were none in
+    training, a missing category is none of the levels, and a missing number is invalid. For invalid
+    inputs, which include infinite numbers and unknown codes, the class is -1 and the probabilities
+    are NaN.
 
-    Probabilities are those of the most probable weights (``predictive="map"``). Features that
-    ``max_features`` left out are no inputs.
+    Probabilities use the MAP weights (``predictive="map"``). Features that ``max_features`` left
+    out are not inputs.
 
     Parameters
     ----------
     model : fitted classifier, TableModel or ExportModel
         As in `sdgm.export.model.exportable`.
     precision : {"double", "float", "fixed"}, default="double"
-        Type of all numbers. With float, inputs far outside of the training rows are moved in
-        earlier, so that no score overflows; the header says where. With fixed, inputs and
-        probabilities are whole numbers of 32 bits in units that the header states, a missing value
-        is ``IRIS_MISSING``, ``iris_input`` converts, and refused inputs have probabilities -1.
+        Number format. With float, inputs far from the training rows are clipped earlier, so that no
+        score overflows; the header states the range. With fixed, inputs and probabilities are
+        32-bit integers in units that the header states, a missing value is ``IRIS_MISSING``,
+        ``iris_input`` converts numbers, and invalid inputs have probabilities of -1.
     name : str, default="sdgm"
-        What all identifiers begin with.
+        Prefix of all identifiers.
     path : path, optional
         File to write.
 
@@ -145,7 +146,7 @@ def _source(plan: Plan, name: str) -> CSource:
     ]
     if fixed:
         costs.append(
-            f"Probabilities are off by at most {fixed.error:.2g} where no standardised input is "
+            f"Probabilities are off by at most {fixed.error:.2g} if no standardised input is "
             f"beyond {fixed.range:g}."
         )
     units = fixed.input_bits if fixed else None

@@ -67,7 +67,7 @@ def has_norm(plan: Plan) -> bool:
 
 def accept_function(name: str, value: str, body: str) -> str:
     """The function that says whether the model can be asked about the inputs."""
-    words = "Can the model be asked about these inputs?"
+    words = "Are these inputs valid?"
     return function(words, f"int {name}_accepts(const {value} x[{name.upper()}_N_INPUTS])", body)
 
 
@@ -126,7 +126,7 @@ def header_functions(plan: Plan, a: Arithmetic, tables: Tables) -> tuple[list[st
     tables.strings("class_names", plan.class_names)
     name = tables.name
     class_name = function(
-        "Name of a class in UTF-8; empty for an index that is none, such as -1.",
+        "Name of a class in UTF-8; empty for an invalid index such as -1.",
         f"const char *{name}_class_name(int c)",
         f'    return c >= 0 && c < {name.upper()}_N_CLASSES ? {name}_class_names[c] : "";',
     )
@@ -155,7 +155,7 @@ def score_function(plan: Plan, a: Arithmetic, tables: Tables) -> tuple[str, int,
     if any(isinstance(plan.inputs[i], Category) for i in plan.used_inputs):
         declared += "    int level;\n"
     code = function(
-        f"{a.scores_are}; 0 where the inputs are refused.",
+        f"{a.scores_are}; 0 if the inputs are invalid.",
         f"int {name}_scores(const {a.value} x[{name.upper()}_N_INPUTS], {a.wide} score[{K}])",
         f"{declared}    if (!{name}_accepts(x)) {{\n        return 0;\n    }}\n"
         f"{body}\n    return 1;",
@@ -209,7 +209,7 @@ def class_functions(plan: Plan, a: Arithmetic, name: str) -> Iterator[str]:
     K, mixed, wide = len(plan.offset), plan.mixed, a.wide
     n_classes, x = f"{name.upper()}_N_CLASSES", f"const {a.value} x[{name.upper()}_N_INPUTS]"
     yield f"""\
-/* Index of the largest of n numbers, the first of them where there are several. */
+/* Index of the largest of n numbers; the first one if there are several. */
 static inline int {name}_largest(const {wide} a[], int n)
 {{
     int best = 0;
@@ -241,7 +241,7 @@ static inline {wide} {name}_sums(const {wide} score[{K}], {wide} sum[{n_classes}
     return total;
 }}"""
     yield f"""\
-/* Index of the most probable class; -1 where the inputs are refused. */
+/* Index of the most probable class; -1 if the inputs are invalid. */
 static inline int {name}_predict({x})
 {{
     {wide} score[{K}];

@@ -64,7 +64,7 @@ def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
         by_class=True,
         scores_are=f"Scores of the components in units of 2^-{SCORE_BITS}",
         shares_are=f"Probabilities in units of 1 / {NAME}_ONE, and the index of the largest; -1 "
-        "for refused inputs.",
+        "for invalid inputs.",
     )
 
 
@@ -72,7 +72,7 @@ def _helpers(plan: Plan, fixed: Fixed, tables: Tables) -> Iterator[str]:
     name, n_used = tables.name, len(plan.used)
     tables.array("input_bits", fixed.input_bits)
     yield f"""\
-/* An input as x[i] holds it, for programs that have it as a floating-point number. */
+/* Converts a floating-point number to the integer in x[i]. */
 static inline int32_t {name}_input(int i, double value)
 {{
     const double units = floor(ldexp(value, {name}_input_bits[i]) + 0.5);
@@ -87,7 +87,7 @@ static inline int32_t {name}_input(int i, double value)
     yield accept_function(name, "int32_t", _accepts(plan, name))
     yield f"""\
 #if (-1 >> 1) != -1
-#error "{name} needs a compiler that keeps the sign when it shifts to the right, as most do"
+#error "{name} needs a compiler with an arithmetic right shift"
 #endif"""
     *lower, highest = POWERS_OF_TWO
     step = rounded("p * f", SCORE_BITS)
@@ -114,7 +114,7 @@ static inline int64_t {name}_exp2(int64_t t)
         tables.array("scale", fixed.scale)
         tables.indices("scale_shift", fixed.shift)
         yield f"""\
-/* A feature, standardised, in units of 2^-{fixed.z_bits}; beyond {fixed.range:g} it is moved in. */
+/* A feature, standardised, in units of 2^-{fixed.z_bits}; clipped at {fixed.range:g}. */
 static inline int32_t {name}_standardized(int32_t value, size_t i)
 {{
     const int64_t most = {2**BITS};

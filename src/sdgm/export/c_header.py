@@ -44,14 +44,14 @@ def constants(plan: Plan, name: str, units: IntArray | None) -> Iterator[str]:
         + ("" if i in used else ", not used by the model")
         for i, column in enumerate(plan.inputs)
     ]
-    yield _enum("What x[i] is.", inputs, notes)
+    yield _enum("Meaning of x[i].", inputs, notes)
     for column, identifier in zip(plan.inputs, inputs, strict=True):
         if isinstance(column, Category):
             prefix = identifier.replace("_INPUT_", "_LEVEL_", 1)[:MAX_PREFIX] + "_"
             levels = identifiers(prefix, [*column.levels, "missing"], taken)
-            absent = "no value" if column.missing else "no value, counts as none of them"
+            absent = "no value" if column.missing else "no value, none of them"
             notes = [*map(comment, column.levels), absent]
-            yield _enum(f"Levels of {comment(column.name)}; any other is -1.", levels, notes)
+            yield _enum(f"Levels of {comment(column.name)}; -1 for any other.", levels, notes)
     classes = identifiers(f"{NAME}_CLASS_", plan.class_names, taken)
     yield _enum("The classes.", classes, [comment(label) for label in plan.class_names])
 
@@ -70,12 +70,12 @@ def _kind(column: Input, bits: int | None, NAME: str) -> str:
     missing = "NaN" if bits is None else f"{NAME}_MISSING"
     if isinstance(column, Category):
         if not column.missing:
-            return f"index of a level; {missing} counts as none of them"
-        return f"index of a level, or {missing} where it is missing"
+            return f"index of a level; {missing} is none of them"
+        return f"index of a level, or {missing} if missing"
     kind = "number" if bits is None else f"number in units of 2^{-bits}"
     if column.fill is None:
         return f"{kind}, never missing"
-    return f"{kind}, or {missing} where it is missing"
+    return f"{kind}, or {missing} if missing"
 
 
 def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
@@ -89,16 +89,16 @@ def header(plan: Plan, name: str, costs: Sequence[str], body: str) -> str:
 /*
  * {name}: a classifier of {len(plan.class_names)} classes, {len(plan.offset)} components and \
 {n_weights} weights
- * beside the constants, made by sdgm {sdgm.__version__}.
+ * (without constants), made by sdgm {sdgm.__version__}.
  *
 {said}
- * Nothing is allocated, and nothing is kept between calls.
+ * No memory is allocated, and there is no state between calls.
  */
 #ifndef {NAME}_MODEL
 #define {NAME}_MODEL 0x{digest}
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "{name} tells missing values by NaN: compile without -ffast-math and -ffinite-math-only"
+#error "{name} needs NaN for missing values: compile without -ffast-math and -ffinite-math-only"
 #endif
 
 #include <math.h>
@@ -138,30 +138,30 @@ def _usage(plan: Plan, name: str) -> Iterator[str]:
     NAME, fixed = name.upper(), plan.precision is Precision.FIXED
     yield "x holds the columns of the table that the model was trained on, in the order and units"
     if fixed:
-        yield f"below, as whole numbers: {name}_input makes them from floating-point numbers, and"
-        yield f"may be left unused. Probabilities are in units of 1 / {NAME}_ONE."
+        yield f"below, as integers; {name}_input converts floating-point numbers and"
+        yield f"need not be used. Probabilities are in units of 1 / {NAME}_ONE."
     else:
         yield "below."
     shares = "so are the probabilities" if fixed else "the probabilities are NaN"
     outcome = f"the class is -1 and {shares}."
     if plan.plain:
-        yield f"Where an input is {f'{NAME}_MISSING' if fixed else 'NaN or infinite'}, {outcome}"
+        yield f"If an input is {f'{NAME}_MISSING' if fixed else 'NaN or infinite'}, {outcome}"
         return
     yield f"A missing value is {f'{NAME}_MISSING' if fixed else 'NaN'}."
     categories = [column for column in plan.inputs if isinstance(column, Category)]
     if not all(column.missing for column in categories):
-        yield "In a category that had none in training it counts as none of the levels."
+        yield "For a category without missing values in training it is none of the levels."
     refused = list(_refused(plan))
     if refused:
-        yield f"Refused are {listed(refused)}: {outcome}"
+        yield f"Invalid are {listed(refused)}: {outcome}"
 
 
 def _refused(plan: Plan) -> Iterator[str]:
     """Invalid inputs, in words."""
     numbers = [column for column in plan.inputs if not isinstance(column, Category)]
     if any(column.fill is None for column in numbers):
-        yield "missing values of a number that had none in training"
+        yield "missing values of a number without missing values in training"
     if numbers and plan.precision is not Precision.FIXED:
         yield "infinite numbers"
     if len(numbers) < len(plan.inputs):
-        yield "codes that are no level"
+        yield "codes of unknown levels"

@@ -58,7 +58,7 @@ def real_arithmetic(plan: Plan, tables: Tables) -> Arithmetic:
         by_class=plan.mixed,
         scores_are="Log of the unnormalised probability of every component",
         shares_are="Probabilities of the classes, and the index of the largest; NaN and -1 for "
-        "refused inputs.",
+        "invalid inputs.",
         formulas=formulas,
     )
 
@@ -71,7 +71,7 @@ def _helpers(plan: Plan, tables: Tables, scaled: bool) -> Iterator[str]:
     name, real, n_used = tables.name, tables.real, len(plan.used)
     if any(isinstance(column, Category) for column in plan.inputs):
         yield f"""\
-/* Index of a level, n_levels where it is missing, -1 where it is unknown, -2 for no code at all. */
+/* Index of a level; n_levels if missing, -1 if unknown, -2 for an invalid code. */
 static inline int {name}_level({real} code, int n_levels)
 {{
     int level;
@@ -128,7 +128,7 @@ def _standardized(plan: Plan, tables: Tables, scaled: bool) -> str:
         value = f"{value} * {name}_inverse_scale[i]"
     unused = "" if scaled else "\n    (void)i;"
     return f"""\
-/* A feature, standardised, and moved in where it is so far out that scores could overflow. */
+/* A standardised feature, clipped so that scores cannot overflow. */
 static inline {real} {name}_standardized({real} value, size_t i)
 {{
     const {real} reach = {tables.number(plan.reach)};

@@ -19,12 +19,12 @@ TEXT = '''\
 from math import exp, isinf, isnan
 
 CLASSES = {classes}
-# name of every input, and what stands in for a missing number (None: refused) or all levels
+# name of every input, and the fill value of a missing number (None: invalid) or all categories
 INPUTS = {inputs}
 
 
 def predict_proba(x):
-    """Probabilities of the classes. x has a value for every input, None where it is missing."""
+    """Probabilities of the classes. x has a value for every input, None if it is missing."""
     features = []
     for (name, rest, extra), value in zip(INPUTS, x):
         missing = value is None or (isinstance(value, float) and isnan(value))
@@ -52,19 +52,19 @@ def predict_proba(x):
 def to_python(
     model: Any, *, precision: str = "double", path: str | os.PathLike[str] | None = None
 ) -> str:
-    """A fitted model as a file of Python with one function, ``predict_proba(x)``.
+    """A fitted model as a Python file with one function, ``predict_proba(x)``.
 
-    It imports ``math`` alone and runs in MicroPython. ``x`` has a value for every column of the
-    user's table: numbers in their units, the names of levels of categories, None where a value is
-    missing. The most probable class of probabilities ``p`` is ``CLASSES[p.index(max(p))]``.
+    It imports only ``math`` and runs in MicroPython. ``x`` has a value for every column of the
+    table: numbers in their original units, categories as strings, None for missing values. The most
+    probable class of probabilities ``p`` is ``CLASSES[p.index(max(p))]``.
 
     Parameters
     ----------
     model : fitted classifier, TableModel or ExportModel
         As in `sdgm.export.model.exportable`.
     precision : {"double", "float"}, default="double"
-        What the interpreter computes in; MicroPython often has float. With float, inputs far
-        outside of the training rows are moved in earlier, so that no score overflows.
+        Floating-point type of the interpreter; MicroPython often has float. With float, inputs far
+        from the training rows are clipped earlier, so that no score overflows.
     path : path, optional
         File to write.
 

@@ -1,9 +1,9 @@
-"""The fit to more rows than one sample holds, or to rows on disk: an explicit list of stages.
+"""Fits to more rows than a sample holds, or to rows on disk, as an explicit list of stages.
 
-1. A sample tells what the model looks like; with a teacher it chooses the settings too.
-2. Beyond `2 * MIDDLE_ROWS` rows, a second and larger sample goes on from there, and later tells the
-   curvature of all rows.
-3. All rows bring columns back and decide on the weights.
+1. A sample selects the structure of the model; with a teacher, also the settings.
+2. Beyond `2 * MIDDLE_ROWS` rows, the fit continues on a second, larger sample, which later supplies
+   the curvature for the steps on all rows.
+3. All rows add columns back and determine the weights.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from sdgm.scale.sampling import (
 from sdgm.scale.table import LARGE_ROWS as LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
-# of so many rows of the second sample one leads to the mode in between: as many as a sample has
+# one in this many rows of the second sample is used to find the mode while columns are added back
 PART = 4
 
 
 def rows_at_once(plan: Plan) -> int:
-    """Rows up to which all of them tell what the model looks like."""
+    """Number of rows up to which the structure is selected on all rows."""
     return MAX_ROWS if can_be_taught(plan) and not is_given(plan.teacher) else LARGE_ROWS
 
 
 def why_not_by_sums(plan: Plan) -> str | None:
-    """Why a fit needs all rows at once, in words; None where sums over rows are enough."""
+    """Reason why a fit needs all rows at once; None if sums over rows are enough."""
     if plan.form.is_precomputed:
         return "kernel='precomputed' has as many columns as rows"
     if not plan.merges_rows:

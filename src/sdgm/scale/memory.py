@@ -24,7 +24,7 @@ def available_memory() -> float:
 
 
 def physical_memory() -> float:
-    """Bytes of the machine; infinite where the system does not tell."""
+    """Memory of the machine in bytes; infinite if unknown."""
     if not hasattr(os, "sysconf"):  # not a POSIX system
         return float("inf")
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -77,7 +77,7 @@ def require_memory(n_bytes: float, what: str, remedies: Sequence[str]) -> None:
     ----------
     n_bytes : float
     what : str
-        What needs so many bytes.
+        What needs the memory.
     remedies : sequence of str
         What could be used instead.
     """
@@ -106,7 +106,7 @@ def in_words(n_bytes: float) -> str:
 
 # The counts of copies are those of the arrays that are alive at once where most of them are,
 # compared with measured peaks in ``tests/scale/test_memory_estimate.py``. They are of the first
-# pass, with all weights there; what pruning saves later on is nobody's to know.
+# pass, with all weights; how much pruning saves later is unknown in advance.
 NUMBER = 8.0  # bytes
 # numbers of its largest array up to which nobody asks whether a fit has enough memory: some copies
 # of half a megabyte are less than importing numpy takes
@@ -211,5 +211,5 @@ def covariance_bytes(n_weights: int) -> float:
 
 
 def keeps_covariance(n_weights: int) -> bool:
-    """Whether the covariance of so many weights is computed: it takes little, and fits."""
+    """Whether the covariance of this many weights is cheap enough and fits into memory."""
     return n_weights <= MAX_COVARIANCE and covariance_bytes(n_weights) <= available_memory()

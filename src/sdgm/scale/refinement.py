@@ -1,9 +1,8 @@
-"""From the model of a sample to that of all rows.
+"""From the model of a sample to the model of all rows.
 
-A sample tells which components there are and which columns matter most. All rows tell more: columns
-that the sample could not tell from noise come back where they would add to the evidence, and then
-learning goes on with every row in every sum: the same loop, over blocks that are read when they are
-wanted.
+A sample selects the components and the most important columns. With all rows, columns that the
+sample could not distinguish from noise are added back if they would increase the evidence. Learning
+then continues with sums over all rows: the same loop, over blocks that are read when needed.
 """
 
 from __future__ import annotations
@@ -34,29 +33,29 @@ from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory import keeps_covariance
 
-# multiplications of all passes of the outer loop together, some seconds: with millions of rows the
+# multiplications in all passes of the outer loop together, some seconds: with millions of rows the
 # weights hardly depend on the precisions
 PASSED_WORK = 4.5e10
-# passes whatever their work: a second sees what the first has changed; thirty are few beside the
-# 500 of a fit, whose sample has settled most
+# limits on the number of passes: the second one reacts to the changes of the first; thirty are few
+# compared with the 500 of a fit, because most has converged on the sample
 LEAST_PASSES, MOST_PASSES = 2, 30
-# passes where more rows follow, and Newton's steps in each
+# passes if more rows follow, and Newton steps in each
 MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
-# multiplications of one pass from which on the steps to the mode are few: about as many as
-# PASSED_WORK allows all passes together
+# multiplications of one pass above which few steps to the mode are taken: about as many as
+# PASSED_WORK allows for all passes together
 HEAVY_WORK = 5e10
-# so many then, and where more rows follow: as many as usually lead there
+# number of steps in that case, and if more rows follow; usually enough to reach the mode
 FEW_STEPS = 10
-# columns that may come back at a time, or as many as there are weights
+# maximum number of columns added back at a time, or the number of weights if larger
 FEW_COLUMNS = 200
-# times that columns may come back which the first sample had removed, and which the second had;
-# what none would cost is measured by `python -m benchmarks scale sample`, in
+# how often columns removed by the first sample, and by the second, may be added back; the cost of
+# never doing so is measured by `python -m benchmarks scale sample`, in
 # docs/results/scale.md
 ADMISSIONS, LAST_ADMISSIONS = 2, 1
 
 
 def passes_for(n_rows: int, state: State, *, is_last: bool) -> int:
-    """Passes of the outer loop over so many rows, by the work of each."""
+    """Number of passes of the outer loop, given the number of rows and the work per pass."""
     sizes = np.bincount(state.component, minlength=1).astype(np.float64)
     work = n_rows * max(float(sizes @ sizes), 1.0) * len(sizes)
     most = MOST_PASSES if is_last else MIDDLE_PASSES
@@ -366,7 +365,7 @@ def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refine
 
 
 def limited_passes(recipe: Recipe, n_rows: int, state: State, *, is_last: bool) -> Recipe:
-    """The recipe with as many passes, and steps in each, as so many rows allow."""
+    """The recipe with the numbers of passes and steps that the number of rows allows."""
     most = passes_for(n_rows, state, is_last=is_last)
     passes = limited(recipe, max_iter=min(recipe.method.max_iter, most))
     if is_last:

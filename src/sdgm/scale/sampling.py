@@ -13,7 +13,7 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, RowSource
 
-# rows that tell what the model looks like, where not all do. What they cost beside all rows is
+# rows on which the structure is selected if not on all rows. The loss compared with all rows is
 # measured by `python -m benchmarks scale sample`, in docs/results/scale.md
 SAMPLE_ROWS = 16_384
 # multiplications for the curvature of a component per class beyond which the sample has fewer rows:
@@ -22,9 +22,9 @@ SAMPLE_WORK = 1e11
 # but not below this, with two classes from 3,500 columns on: columns must not outnumber rows by
 # much
 LEAST_SAMPLE_ROWS = 4_096
-# rows of a second sample, with which a first model becomes that of so many rows at less work
+# rows of a second sample, which brings the first model close to the model of all rows cheaply
 MIDDLE_ROWS = 65_536
-# rows of a class that the sample has about, if there are as many
+# approximate number of rows of each class in the sample, if there are as many
 RARE_ROWS = 500
 
 

@@ -13,7 +13,7 @@ from sdgm.estimators.parameters import check_labels, checked_sample_weight, clas
 from sdgm.scale.sampling import RowReader, blocked_table, name_inputs, weights_of_labels
 from sdgm.scale.threads import in_threads
 
-# rows up to which all of them tell what the model looks like: twice a sample, which would save less
+# rows up to which the structure is selected on all rows: twice a sample, which would save less
 LARGE_ROWS = 32_768
 
 

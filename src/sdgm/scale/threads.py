@@ -1,4 +1,4 @@
-"""Threads: our own, which share out rows, or those of BLAS, which help the largest problems."""
+"""Threads: our own, which share the rows, or BLAS threads, which help the largest problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def n_blas_threads() -> int:
 
 
 def sharing_threads(n_rows: int, size: int) -> int:
-    """Threads of our own that share so many rows, where the largest matrix has so many."""
+    """Number of our own threads, given the numbers of rows and of columns of the largest matrix."""
     return n_blas_threads() if n_rows >= SHARED_ROWS * size else 1
 
 

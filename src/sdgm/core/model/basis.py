@@ -43,7 +43,7 @@ class Basis(Protocol):
         ...
 
     def at_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
-        """The same columns, where input i is input ``inputs[i]`` of so many."""
+        """The same columns, where input i is input ``inputs[i]`` of ``n_inputs``."""
         raise TypeError("precomputed columns have no features.")
 
     def only_inputs(self, inputs: IntArray, n_inputs: int) -> Self:
@@ -51,7 +51,7 @@ class Basis(Protocol):
         raise TypeError("precomputed columns have no features.")
 
     def inputs_read(self, n_inputs: int) -> IntArray:
-        """Inputs, of so many, that some column depends on, in order."""
+        """Sorted indices of the inputs that some column depends on."""
         ...
 
     def column_keys(self) -> list[Hashable]:

@@ -120,7 +120,7 @@ class Monomials:
         return Monomials(position[self.first], position[self.second])
 
     def inputs_read(self, n_inputs: int) -> IntArray:
-        """Inputs, of so many, that some monomial depends on, in order."""
+        """Sorted indices of the inputs that some monomial depends on."""
         factors = np.concatenate([self.first, self.second])
         if np.any(factors == SQUARED_NORM):
             return np.arange(n_inputs)

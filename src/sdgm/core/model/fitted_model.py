@@ -52,7 +52,7 @@ class Scaler:
         return np.clip(z, -self.reach, self.reach, out=z)
 
     def at_inputs(self, inputs: IntArray, n_inputs: int) -> Scaler:
-        """The same, where input i is input ``inputs[i]`` of so many; the others become zero."""
+        """The same, where input i is input ``inputs[i]`` of ``n_inputs``; the others are zero."""
         center, inverse_scale = np.zeros((2, n_inputs))
         center[inputs], inverse_scale[inputs] = self.center, self.inverse_scale
         return replace(self, center=center, inverse_scale=inverse_scale)
@@ -124,7 +124,7 @@ class FittedModel:
         return replace(self, basis=self.basis.at_rows(user_rows))
 
     def at_inputs(self, inputs: IntArray, n_inputs: int) -> FittedModel:
-        """The same model, where input i is input ``inputs[i]`` of so many."""
+        """The same model, where input i is input ``inputs[i]`` of ``n_inputs``."""
         return replace(
             self,
             scaler=self.scaler.at_inputs(inputs, n_inputs),

@@ -28,21 +28,21 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     """A fitted model as an ES module without dependencies, for web pages and Node.
 
     The module exports ``predict(row)``, ``predictProba(row)``, ``classes`` and ``inputs``. A row is
-    an array in the order of the inputs, or an object by their names: numbers in the user's units,
-    categories by the names of their levels, and null, undefined or NaN where a value is missing.
-    What an input does not take throws an error. Probabilities are those of ``predictive="map"``.
-    Features that ``max_features`` left out are no inputs.
+    an array in the order of the inputs, or an object with their names as keys: numbers in their
+    original units, categories as strings, and null, undefined or NaN for missing values. Invalid
+    inputs throw an error. Probabilities use ``predictive="map"``. Features that ``max_features``
+    left out are not inputs.
 
-    Names of classes, inputs and levels are data: whatever they contain, they are strings in the
-    module, which may also stand inside of ``<script type="module">``.
+    Names of classes, inputs and categories are escaped, so the module may also be embedded in
+    ``<script type="module">``.
 
     Parameters
     ----------
     model : fitted classifier, TableModel or ExportModel
         As in `sdgm.export.model.exportable`.
     path : path, optional
-        File to write, ``.js`` or ``.mjs``; its types are written beside it, as ``.d.ts`` or
-        ``.d.mts``.
+        File to write, ``.js`` or ``.mjs``; TypeScript declarations are written to a ``.d.ts`` or
+        ``.d.mts`` file with the same name.
 
     Returns
     -------
