@@ -381,7 +381,7 @@ def test_a_wrong_array_of_an_ensemble_is_refused(name: str, value: float, proble
 def test_an_ensemble_beside_a_classifier_is_refused(primal: Parts) -> None:
     document, arrays = taken_apart(to_bytes(fitted("ensemble")))
     document["classifier"] = primal[0]["classifier"]
-    assert "of no kind or of two" in problem_with(packed(document, arrays | primal[1]))
+    assert "it has no model, several models" in problem_with(packed(document, arrays | primal[1]))
 
 
 def test_a_file_of_two_kinds_is_refused(primal: Parts) -> None:

@@ -21,7 +21,6 @@ from sdgm.core.inference.initialization import (
 )
 from sdgm.core.mixtures.gaussian_mixture import COVARIANCE_FLOOR, em, with_floor
 from sdgm.core.mixtures.kmeans import kmeans
-from sdgm.core.model.features import CovarianceType
 from tests.reference.problems import dense_weights, random_rows
 
 M = np.array([3, 1, 2])
@@ -207,7 +206,7 @@ def test_kmeans_with_a_row_per_cluster_gives_each_its_own() -> None:
 
 
 def gaussian_mixture(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:
-    return em(X, s, r, with_floor(X, s, CovarianceType.FULL)).r
+    return em(X, s, r, with_floor(X, s)).r
 
 
 def one_em_step(X: FloatArray, s: FloatArray, r: FloatArray) -> FloatArray:
