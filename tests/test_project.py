@@ -55,9 +55,14 @@ def test_the_installed_version_is_that_of_the_code() -> None:
     assert installed == sdgm.__version__
 
 
-def test_the_citation_is_of_this_version() -> None:
-    released = sdgm.__version__.partition(".dev")[0]
-    assert re.search(rf"^version: {re.escape(released)}$", text_of("CITATION.cff"), re.MULTILINE)
+def test_citation_and_changelog_are_of_this_release() -> None:
+    version = sdgm.__version__
+    if ".dev" in version:
+        pytest.skip("between releases both are of the last one")
+    citation = text_of("CITATION.cff")
+    assert f"\nversion: {version}\n" in citation
+    (date,) = re.findall(r"^date-released: (.+)$", citation, flags=re.MULTILINE)
+    assert f"\n## [{version}] - {date}\n" in text_of("CHANGELOG.md")
 
 
 def test_all_is_every_extra() -> None:
