@@ -321,8 +321,8 @@ def tried_candidates(
     def come_closer() -> None:
         """More replicates for the closest so far, as long as they bring something.
 
-        A mixture can settle elsewhere and be no closer then: the closest of the first round learns
-        from more as well, where it is nearly as close.
+        A mixture can settle elsewhere and be no closer then: in its place the closest of the first
+        round learns from more, where it is nearly as close.
         """
         closest, simple = (
             min(some, key=lambda each: each.candidate.divergence).candidate
@@ -339,6 +339,8 @@ def tried_candidates(
                     return
                 if tried[-1].candidate.divergence > WORTH_MORE * before:
                     break
+            if min(each.divergence for each, _ in tried) < closest.divergence:
+                return
 
     replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes, tolerance)
     shape: tuple[int, int] = targets.learned.X.shape

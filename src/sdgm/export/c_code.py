@@ -82,6 +82,21 @@ def kernel_function(
     )
 
 
+def refuse_any(plan: Plan, condition: str) -> str:
+    """Statements that refuse inputs one of which, ``x[i]``, has a property."""
+    refuse = f"if ({condition}) {{\n            return 0;\n        }}"
+    return f"    size_t i;\n{loop('i', len(plan.inputs), refuse)}\n    return 1;"
+
+
+def plain_features(plan: Plan, tables: Tables) -> str:
+    """Statements that fill z, a loop, where every input is a feature."""
+    name, n_used, source = tables.name, len(plan.used), "x[i]"
+    if n_used < len(plan.inputs):
+        tables.indices("used", plan.used)
+        source = f"x[{name}_used[i]]"
+    return loop("i", n_used, f"z[i] = {name}_standardized({source}, i);")
+
+
 def feature_statements(
     plan: Plan,
     name: str,

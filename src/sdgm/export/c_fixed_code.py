@@ -15,6 +15,8 @@ from sdgm.export.c_code import (
     has_norm,
     kernel_function,
     loop,
+    plain_features,
+    refuse_any,
 )
 from sdgm.export.c_fixed import BITS, FAR_EXPONENT, INVERSE_BITS, SCORE_BITS, Fixed, term_shift
 from sdgm.export.c_plan import Plan
@@ -47,7 +49,7 @@ def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
         one=str(2**fixed.z_bits),
         helpers=helpers,
         multiply_adds=n_used * (1 + has_norm(plan)),
-        features=_features(plan, fixed, name),
+        features=_features(plan, fixed, tables),
         offset=fixed.offset,
         weight=fixed.weight,
         vectors=None if fixed.kernel is None else fixed.kernel.vectors,
@@ -110,7 +112,7 @@ static inline int64_t {name}_exp2(int64_t t)
     return p >> whole;
 }}"""
     if n_used:
-        tables.array("center", fixed.center)
+        tables.array("center", fixed.center, plan.feature_names)
         tables.array("scale", fixed.scale)
         tables.indices("scale_shift", fixed.shift)
         yield f"""\
@@ -140,6 +142,8 @@ static inline int32_t {name}_squared_norm(const int32_t z[])
 
 def _accepts(plan: Plan, name: str) -> str:
     """Statements that refuse invalid inputs."""
+    if plan.plain:
+        return refuse_any(plan, f"x[i] == {name.upper()}_MISSING")
     refused = []
     for i, column in enumerate(plan.inputs):
         missing = f"{name.upper()}_MISSING"
@@ -153,8 +157,11 @@ def _accepts(plan: Plan, name: str) -> str:
     return "    return !(" + " ||\n        ".join(refused) + ");"
 
 
-def _features(plan: Plan, fixed: Fixed, name: str) -> str:
+def _features(plan: Plan, fixed: Fixed, tables: Tables) -> str:
     """Statements that fill z."""
+    name = tables.name
+    if plan.plain and len(plan.used):
+        return plain_features(plan, tables)
     missing = f"x[{{0}}] == {name.upper()}_MISSING"
 
     def fill(i: int, value: float) -> str:

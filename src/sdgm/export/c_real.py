@@ -15,6 +15,8 @@ from sdgm.export.c_code import (
     has_norm,
     kernel_function,
     loop,
+    plain_features,
+    refuse_any,
 )
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
@@ -104,8 +106,7 @@ static inline {real} {name}_squared_norm(const {real} z[])
 def _accepts(plan: Plan, name: str) -> str:
     """Statements that refuse invalid inputs."""
     if plan.plain:
-        refuse = "if (!isfinite(x[i])) {\n            return 0;\n        }"
-        return f"    size_t i;\n{loop('i', len(plan.inputs), refuse)}\n    return 1;"
+        return refuse_any(plan, "!isfinite(x[i])")
     refused = [
         f"{name}_level(x[{i}], {len(column.levels)}) < -1"
         if isinstance(column, Category)
@@ -138,14 +139,10 @@ static inline {real} {name}_standardized({real} value, size_t i)
 
 
 def _features(plan: Plan, tables: Tables) -> str:
-    """Statements that fill z: a loop where every input is a feature."""
-    name, n_used = tables.name, len(plan.used)
-    if plan.plain and n_used:
-        source = "x[i]"
-        if n_used < len(plan.inputs):
-            tables.indices("used", plan.used)
-            source = f"x[{name}_used[i]]"
-        return loop("i", n_used, f"z[i] = {name}_standardized({source}, i);")
+    """Statements that fill z."""
+    name = tables.name
+    if plan.plain and len(plan.used):
+        return plain_features(plan, tables)
     return feature_statements(
         plan,
         name,
