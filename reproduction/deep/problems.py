@@ -75,7 +75,7 @@ def cifar_problem(title: str, images: str, *, paper_network: bool) -> Problem:
         images=images,
         net=densenet if paper_network else block_cnn,
         n_features=448 if paper_network else BLOCKS[-1],
-        epochs=40 if paper_network else 6,
+        epochs=40 if paper_network else 10,
         covariance_type="diag",
         shift=shift,
         flip=True,

@@ -101,7 +101,7 @@ def test_a_problem_trained_with_less_is_named_so_and_stays_out_of_the_normalised
     text = page_of(cells, tmp_path)
     assert "| MNIST, D = 2 | CIFAR-10, reduced | normalised mean |" in text
     assert "| Softmax | 1.00 (3.19) | 90.00 (11.07) | 1.00 (1.76) |" in text
-    assert text.count("**Reduced**: 6 epochs with all images at hand are meant") == 1
+    assert text.count("**Reduced**: 10 epochs with all images at hand are meant") == 1
 
 
 def test_sdgm_is_held_against_softmax(tmp_path: Path) -> None:
