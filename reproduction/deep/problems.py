@@ -59,6 +59,9 @@ class Problem:
     note: str = ""
 
 
+# chosen with softmax on 10,000 held-back images of CIFAR-10. After 3 epochs of 20,000 images AdamW
+# alone errs by 20.9%, filters under Muon by 16.7, 15.2 and 16.4% at rates of 0.08, 0.15 and 0.24,
+# in batches of 512 by 16.2%; after 4 epochs of 40,000 images by 13.2 and 11.7% at 0.06 and 0.15
 CIFAR_TRAINING = (
     *(("batch_size", 256), ("filter_lr", 0.15), ("lr", 4e-3), ("lr_warmup", 1.0)),
     ("weight_decay", 0.05),
