@@ -391,6 +391,7 @@ def curve_pairs(table: dict[str, list[Row]]) -> dict[str, list[Row]]:
 def drawn_curves(pairs: dict[str, list[Row]]) -> Figure:
     """Test error and NLL after each epoch: the mean over seeds, and each seed faintly."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     from sdgm.plotting.style import quiet_frame
 
@@ -409,6 +410,9 @@ def drawn_curves(pairs: dict[str, list[Row]]) -> Figure:
                 ax.plot(epochs, values, color=color, alpha=0.3, linewidth=0.8)
                 ax.plot(epochs, values.mean(axis=1), color=color, label=head_title(each))
             ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_locator(NullLocator())
             ax.set_ylabel(label)
             quiet_frame(ax)
         column[1].set_xlabel("epoch")
