@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reproduction.cells import read_records
 from reproduction.deep.heads import Head, make_head
 from reproduction.deep.problems import HEAD_TITLES, PROBLEMS, SEARCH, head_settings
 from reproduction.deep.table2_page import (
@@ -212,6 +214,15 @@ def test_rows_whose_cells_are_gone_are_shown_until_there_are_cells(tmp_path: Pat
     text = page_of(new, tmp_path)
     assert "| Softmax | 1.00 (3.19) | (11.07) | 0.02 (1.76) |" in text
     assert "| SDGM | 50.00 (1.81) | 1.00 (10.46) | 1.00 (1.00) |" in text
+
+
+def test_the_page_of_the_repository_follows_from_its_cells(tmp_path: Path) -> None:
+    results = Path(__file__).parents[3] / "docs" / "results"
+    shutil.copy(results / "table2-earlier.csv", tmp_path)
+    page, values, *_ = write_page(tmp_path / "table2", read_records(results / "table2.jsonl"))
+    assert values.read_text() == (results / "table2.csv").read_text()
+    numbers = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    assert set(numbers) <= set((results / "table2.md").read_text().splitlines())
 
 
 def test_columns_of_the_paper_that_were_not_run_are_named(tmp_path: Path) -> None:
