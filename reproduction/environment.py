@@ -43,8 +43,13 @@ def environment() -> str:
     >>> environment()
     '2..., Python 3..., sdgm ..., numpy ..., scipy ..., scikit-learn ..., ... cores'
     """
+    return f"{datetime.now(UTC).date()}, {machine()}"
+
+
+def machine() -> str:
+    """Versions, system and cores: what a record is kept with."""
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
-        f"{datetime.now(UTC).date()}, Python {platform.python_version()}, {versions}, "
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+        f"Python {platform.python_version()}, {versions}, {platform.system()} "
+        f"{platform.machine()}, {os.cpu_count()} cores"
     )

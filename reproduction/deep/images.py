@@ -113,9 +113,9 @@ class StoredImages:
 
 
 def shifted(x: Tensor, most: int, by: Tensor) -> Tensor:
-    """Every image moved by ``by - most`` pixels, (2, n, 1); zeros come in from outside."""
+    """Every image moved by ``by - most`` pixels, (2, n, 1); mirrored at the border."""
     n, _, height, width = x.shape
-    padded = torch.nn.functional.pad(x, (most,) * 4)
+    padded = torch.nn.functional.pad(x, (most,) * 4, mode="reflect")
     down = by[0] + torch.arange(height)  # (n, height)
     right = by[1] + torch.arange(width)
     image = torch.arange(n)[:, None, None]

@@ -10,9 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import lru_cache, partial
+from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from reproduction.deep.distributed import Ranks, best_device
 from reproduction.deep.heads import Head, make_head
 from reproduction.deep.images import Images, load_images
 from reproduction.deep.measures import measured
-from reproduction.deep.networks import Classifier, has_bfloat16
+from reproduction.deep.networks import Classifier, PatchWhitening, has_bfloat16
 from reproduction.deep.picture_folder import load_pictures
 from reproduction.deep.problems import (
     DEFAULT_DATA,
@@ -42,11 +43,14 @@ from reproduction.deep.trainer import (
     replaced,
     train,
 )
+from reproduction.environment import machine
 
 NAME, SEARCH_NAME = "table2", "table2-search"
 QUICK_TRAIN, QUICK_TEST = 512, 500
 # what a model's start is drawn from, beside its seed
 START = 2
+# training images whose patches say how to whiten
+WHITENED = 5_000
 
 
 def run_table2(
@@ -101,7 +105,7 @@ def run_table2(
     Returns
     -------
     paths : list of Path
-        ``table2.md`` and ``table2.csv``, or ``table2-search.md``.
+        ``table2.md``, ``table2.csv`` and the learning curves, or ``table2-search.md``.
     """
     keys = cell_keys(
         *(data, heads, 1 if quick or search else seeds),
@@ -123,7 +127,6 @@ def run_table2(
         ranks=ranks,
         progress=step_progress if jobs == 1 else None,
     )
-    begin = perf_counter()
     if not ranks.is_first:
         finished = {_name(record, keys[0]) for record in read_records(path)}
         for key in keys:
@@ -136,9 +139,7 @@ def run_table2(
     if search:
         return [write_search_page(folder / f"{name}.md", records)]
     shown = {_name(record, keys[0]): record for record in [*others(path, keys), *records]}
-    return write_page(
-        folder / NAME, list(shown.values()), quick=quick, seconds=perf_counter() - begin
-    )
+    return write_page(folder / NAME, list(shown.values()), quick=quick)
 
 
 def others(path: Path, keys: Sequence[Key]) -> list[Record]:
@@ -312,6 +313,8 @@ def measured_cell(
         "n_test": len(test.labels),
         "threads": threads,
         "n_ranks": ranks.n_ranks,
+        "date": str(datetime.now(UTC).date()),
+        "environment": f"{machine()}, torch {version('torch')}",
     }
 
 
@@ -368,4 +371,7 @@ def start_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(mixed_seed(options.seed, START))
         net = problem.net()
+        for module in net.modules():
+            if isinstance(module, PatchWhitening):
+                module.fit(images.batch(torch.arange(min(WHITENED, len(images.labels)))))
         return Classifier(net, make_head(head, problem.n_features, images.n_classes, **arguments))

@@ -7,19 +7,29 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reproduction.cells import Record
 from reproduction.deep.heads import Head
-from reproduction.deep.problems import HEAD_TITLES, PROBLEMS
+from reproduction.deep.problems import HEAD_TITLES, PROBLEMS, Problem
 from reproduction.environment import environment
+from reproduction.figures.files import save_picture
 from reproduction.markdown import markdown_table
 from reproduction.published import TABLE2, normalized_mean
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PRIMARY, BASELINE = Head.SDGM, Head.SOFTMAX
+# rows whose cells are not kept, in the form of the table's CSV, beside it
+EARLIER = "-earlier.csv"
+COUNTS = ("seeds", "epochs", "training images")
+CURVES = "-curves"
+CURVE_COLORS = {BASELINE: "#555555", PRIMARY: "#C44E52"}
 # columns: the field of a cell, its factor, digits, and whether the standard error is shown
 COLUMNS: dict[str, tuple[str, float, int, bool]] = {
     "error %": ("error", 100.0, 2, True),
@@ -49,8 +59,12 @@ class Row:
     ----------
     data, head : str
     cells : tuple of dict
+        None for a row that is all that is kept.
     mean, standard_error : dict from column to float
         Without columns that the head has no number for; no error of a single seed.
+    seeds, epochs, n_train : int
+    date : str
+        Of the last cell.
     """
 
     data: str
@@ -58,10 +72,15 @@ class Row:
     cells: tuple[Record, ...]
     mean: dict[str, float]
     standard_error: dict[str, float]
+    seeds: int
+    epochs: int
+    n_train: int
+    date: str
 
 
-def collected(records: Sequence[Record]) -> dict[str, list[Row]]:
-    """Rows of the table by problem."""
+def collected(records: Sequence[Record], earlier: Sequence[Row] = ()) -> dict[str, list[Row]]:
+    """Rows of the table by problem: of cells, or else an earlier one."""
+    kept = {(each.data, each.head): each for each in earlier}
     table: dict[str, list[Row]] = {}
     for data in PROBLEMS:
         for head in HEAD_TITLES:
@@ -69,7 +88,34 @@ def collected(records: Sequence[Record]) -> dict[str, list[Row]]:
             if cells:
                 cells.sort(key=lambda cell: cell["seed"])
                 table.setdefault(data, []).append(row(data, head, cells))
+            elif (data, head) in kept:
+                table.setdefault(data, []).append(kept[data, head])
     return table
+
+
+def earlier_rows(path: Path) -> list[Row]:
+    """Rows of a file in the form of `write_csv`; none if there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [earlier_row(line) for line in csv.DictReader(file)]
+
+
+def earlier_row(line: dict[str, str]) -> Row:
+    """A line of the file."""
+    mean, standard_error = (
+        {
+            column: float(line[f"{column}{suffix}"])
+            for column in COLUMNS
+            if line.get(f"{column}{suffix}")
+        }
+        for suffix in ("", ", standard error")
+    )
+    seeds, epochs, n_train = (int(line[name]) for name in COUNTS)
+    return Row(
+        *(line["data"], line["head"], (), mean, standard_error),
+        *(seeds, epochs, n_train, line["date"]),
+    )
 
 
 def row(data: str, head: str, cells: Sequence[Record]) -> Row:
@@ -82,7 +128,9 @@ def row(data: str, head: str, cells: Sequence[Record]) -> Row:
         mean[column] = float(values.mean())
         if len(values) > 1:
             standard_error[column] = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return Row(data, head, tuple(cells), mean, standard_error)
+    counts = len(cells), cells[0]["epochs"], cells[0]["n_train"]
+    date = max(cell["date"] for cell in cells)
+    return Row(data, head, tuple(cells), mean, standard_error, *counts, date)
 
 
 def is_reduced(rows: Sequence[Row]) -> bool:
@@ -94,43 +142,59 @@ def is_reduced(rows: Sequence[Row]) -> bool:
     )
 
 
-def write_page(
-    stem: Path, records: Sequence[Record], *, quick: bool = False, seconds: float = 0.0
-) -> list[Path]:
-    """Write ``stem.md`` and ``stem.csv``."""
-    table = collected(records)
+def write_page(stem: Path, records: Sequence[Record], *, quick: bool = False) -> list[Path]:
+    """Write ``stem.md`` and ``stem.csv``, and the learning curves where there is matplotlib.
+
+    Rows of ``stem-earlier.csv`` are shown where there are no cells.
+    """
+    table = collected(records, earlier_rows(stem.with_name(f"{stem.name}{EARLIER}")))
     page, values = stem.with_suffix(".md"), stem.with_suffix(".csv")
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("\n".join(page_lines(table, quick, seconds)) + "\n", encoding="utf-8")
+    pairs = curve_pairs(table)
+    pictures: list[Path] = []
+    if pairs and find_spec("matplotlib") is not None:
+        pictures = save_picture(drawn_curves(pairs), stem.with_name(f"{stem.name}{CURVES}"))
+    lines = page_lines(table, quick, pictures[0].name if pictures else None)
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_csv(values, table)
-    return [page, values]
+    return [page, values, *pictures]
 
 
-def page_lines(table: dict[str, list[Row]], quick: bool, seconds: float) -> Iterator[str]:
+def page_lines(table: dict[str, list[Row]], quick: bool, picture: str | None) -> Iterator[str]:
     """The page."""
     yield "# Table 2: the last layer of networks for images\n"
     if quick:
         yield "**A quick run, to see that it works: these numbers are not results.**\n"
-    hours = sum(
-        cell["epoch_seconds"] * cell["epochs"]
-        for rows in table.values()
-        for each in rows
-        for cell in each.cells
-    )
+    cells = [cell for rows in table.values() for each in rows for cell in each.cells]
+    hours = sum(cell["epoch_cpu_seconds"] * cell["epochs"] for cell in cells) / 3600
+    environments = sorted({cell["environment"] for cell in cells})
     yield (
-        f"{', '.join(f'`{each}`' for each in commands(table, quick))}; {environment()}, torch "
-        f"{version('torch')}. All cells: {hours / 3600:.1f} hours of training; the last run took "
-        f"{seconds / 3600:.1f}.\n"
+        f"{'; '.join([*(f'`{each}`' for each in commands(table, quick)), *environments])}. "
+        f"Training took {hours:.1f} hours of processor time.\n"
     )
+    if any(not each.cells for rows in table.values() for each in rows):
+        yield f"{EARLIER_NOTE}\n"
     yield f"{NOTES}\n"
     yield from summary(table)
+    run = {None, *(PROBLEMS[data].published for data in table)}
+    if left := [title(data) for data, each in PROBLEMS.items() if is_left(each, run)]:
+        yield f"Of the paper's six, not run: {', '.join(left)}.\n"
     yield from verdicts(table)
+    if picture:
+        yield f"![Test error and NLL after each epoch, softmax and SDGM]({picture})\n"
     for data, rows in table.items():
         yield from section(data, rows)
     yield "## How each head is set up\n"
     yield from set_up(table)
 
 
+def is_left(problem: Problem, run: set[str | None]) -> bool:
+    """Whether a column of the paper's was not run with any network."""
+    return problem.published not in run and not problem.title.endswith("DenseNet")
+
+
+EARLIER_NOTE = """Lines without a learning curve are of cells that are not kept, trained before the
+layer started as a linear layer does; their date says when."""
 NOTES = """Error, NLL (mean negative log probability of the true class) and ECE (expected
 calibration error, 15 bins) of the test images after the last epoch: mean and standard error over
 seeds. Settings are fixed, not chosen by test images: SDGM's KL scale was compared, at one seed, on
@@ -152,6 +216,9 @@ def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
         return
     parts: dict[tuple[str, int, str], list[str]] = {}
     for data, rows in table.items():
+        rows = [each for each in rows if each.cells]
+        if not rows:
+            continue
         first = rows[0].cells[0]
         options = ""
         if first["epochs"] != PROBLEMS[data].epochs:
@@ -258,26 +325,29 @@ def heading(data: str, rows: Sequence[Row]) -> str:
 
 def section(data: str, rows: Sequence[Row]) -> Iterator[str]:
     """All columns of one problem, and its learning curves."""
-    first = rows[0].cells[0]
-    sizes = sorted({(cell["n_train"], cell["epochs"]) for each in rows for cell in each.cells})
+    cells = [cell for each in rows for cell in each.cells]
+    sizes = sorted({(each.n_train, each.epochs) for each in rows})
     trained = ", ".join(f"{n:,} training images, {epochs} epochs" for n, epochs in sizes)
     note = f"; {PROBLEMS[data].note}" if PROBLEMS[data].note else ""
     yield f"## {heading(data, rows)}\n"
-    yield (
-        f"{trained}, batches of {batch_size(data)}, {first['n_test']:,} test images; network with "
-        f"{first['net_weights']:,} weights without its head{note}.\n"
+    tested = "".join(
+        f", {cell['n_test']:,} test images; network with {cell['net_weights']:,} weights without "
+        "its head"
+        for cell in cells[:1]
     )
+    yield f"{trained}, batches of {batch_size(data)}{tested}{note}.\n"
     if is_reduced(rows):
         yield (
             f"**Reduced**: {PROBLEMS[data].epochs} epochs with all images at hand are meant. These "
             "numbers show that it runs and where it begins, not what the heads are worth.\n"
         )
     lines = [
-        [head_title(each), len(each.cells), *(formatted(each, column) for column in COLUMNS)]
+        [head_title(each), each.seeds, *(formatted(each, column) for column in COLUMNS), each.date]
         for each in rows
     ]
-    yield from markdown_table(["head", "seeds", *COLUMNS], lines)
-    yield from curves(rows)
+    yield from markdown_table(["head", "seeds", *COLUMNS, "date"], lines)
+    if cells:
+        yield from curves(rows)
 
 
 def batch_size(data: str) -> int:
@@ -309,6 +379,47 @@ def curves(rows: Sequence[Row]) -> list[str]:
     return markdown_table(["test error % after epoch", *epochs], lines)
 
 
+def curve_pairs(table: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """Problems of which softmax and SDGM have learning curves."""
+    pairs = {
+        data: [each for each in rows if each.cells and each.head in CURVE_COLORS]
+        for data, rows in table.items()
+    }
+    return {data: rows for data, rows in pairs.items() if len(rows) == len(CURVE_COLORS)}
+
+
+def drawn_curves(pairs: dict[str, list[Row]]) -> Figure:
+    """Test error and NLL after each epoch: the mean over seeds, and each seed faintly."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    from sdgm.plotting.style import quiet_frame
+
+    figure = Figure(figsize=(4.0 * len(pairs), 5.6), layout="constrained")
+    axes = figure.subplots(2, len(pairs), squeeze=False)
+    for column, (data, rows) in zip(axes.T, pairs.items(), strict=True):
+        column[0].set_title(heading(data, rows), fontsize=11)
+        for ax, field, factor, label in zip(
+            *(column, ("curve", "nll_curve"), (100.0, 1.0), ("test error %", "test NLL")),
+            strict=True,
+        ):
+            for each in rows:
+                color = CURVE_COLORS[Head(each.head)]
+                values = factor * np.array([cell[field] for cell in each.cells]).T
+                epochs = np.arange(1, len(values) + 1)
+                ax.plot(epochs, values, color=color, alpha=0.3, linewidth=0.8)
+                ax.plot(epochs, values.mean(axis=1), color=color, label=head_title(each))
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_locator(NullLocator())
+            ax.set_ylabel(label)
+            quiet_frame(ax)
+        column[1].set_xlabel("epoch")
+    axes[0, 0].legend(frameon=False)
+    return figure
+
+
 def set_up(table: dict[str, list[Row]]) -> Iterator[str]:
     """Settings of the heads, by problem where they differ."""
     found: dict[tuple[str, str], list[str]] = {}
@@ -336,7 +447,7 @@ def write_csv(path: Path, table: dict[str, list[Row]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         names = [name for column in COLUMNS for name in (column, f"{column}, standard error")]
-        writer.writerow(["data", "head", "seeds", "epochs", "training images", *names, "paper"])
+        writer.writerow(["data", "head", *COUNTS, *names, "paper", "date"])
         for each in (each for rows in table.values() for each in rows):
             numbers = [
                 f"{values[column]:.6g}" if column in values else ""
@@ -344,13 +455,8 @@ def write_csv(path: Path, table: dict[str, list[Row]]) -> None:
                 for values in (each.mean, each.standard_error)
             ]
             printed = TABLE2.get(PROBLEMS[each.data].published or "", {}).get(each.head, "")
-            first = each.cells[0]
-            writer.writerow(
-                [
-                    *(each.data, each.head, len(each.cells), first["epochs"], first["n_train"]),
-                    *(*numbers, printed),
-                ]
-            )
+            counts = (each.seeds, each.epochs, each.n_train)
+            writer.writerow([each.data, each.head, *counts, *numbers, printed, each.date])
 
 
 def write_search_page(path: Path, records: Sequence[Record]) -> Path:

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from reproduction.deep.distributed import Ranks, data_parallel
 from reproduction.deep.heads import head_groups, head_penalty
 from reproduction.deep.images import Images
+from reproduction.deep.muon import Muon
 from reproduction.deep.networks import Classifier
 from sdgm.atomic import replacing
 from sdgm.metrics import expected_calibration_error
@@ -45,6 +46,8 @@ Row = dict[str, float]
 class TrainingOptions:
     """How a network is trained: AdamW, learning rate warmed up and then down to zero by a cosine.
 
+    Filters of convolutions can have `Muon` in place of AdamW.
+
     Attributes
     ----------
     epochs : int
@@ -53,6 +56,8 @@ class TrainingOptions:
     lr : float
     head_lr : float
         Factor of the learning rate for the last layer.
+    filter_lr : float or None
+        Learning rate of filters under Muon; AdamW trains them as all else if None.
     lr_warmup : float
         Epochs over which the learning rate rises.
     weight_decay : float
@@ -68,6 +73,7 @@ class TrainingOptions:
     batch_size: int = 128
     lr: float = 2e-3
     head_lr: float = 1.0
+    filter_lr: float | None = None
     lr_warmup: float = 0.5
     weight_decay: float = 0.0
     kl_scale: float = 1.0
@@ -181,14 +187,19 @@ class Run:
             kl_scale=options.kl_scale,
             warmup=round(options.kl_warmup * self.n_steps),
         ).to(device)
-        self.optimizer = torch.optim.AdamW(optimizer_groups(model, options), fused=True)
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.optimizers = optimizers(model, options)
+        self.rates = [group["lr"] for group in self.groups]
         self.rows: list[Row] = []
 
     @property
     def epoch(self) -> int:
         """Epochs that are finished."""
         return len(self.rows)
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Of all optimizers."""
+        return [group for each in self.optimizers for group in each.param_groups]
 
     def train_epoch(self, progress: StepProgress | None) -> None:
         """Take the steps of one epoch, and add its row."""
@@ -218,7 +229,7 @@ class Run:
                 "nll": nll,
                 "kl": kl,
                 "penalty": penalty,
-                "lr": self.optimizer.param_groups[0]["lr"],
+                "lr": self.groups[0]["lr"],
                 "seconds": perf_counter() - begin,
                 "cpu_seconds": process_time() - cpu_begin,
             }
@@ -227,17 +238,18 @@ class Run:
     def step(self, rows: Tensor, generator: torch.Generator, done: int) -> Tensor:
         """One step on this process's share of a batch: loss, log loss, divergence and penalty."""
         factor = self.lr_factor(done)
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+        for group, rate in zip(self.groups, self.rates, strict=True):
             group["lr"] = rate * factor
         share = self.ranks.share
         x = self.images.batch(rows, generator, share).to(self.device, non_blocking=True)
         y = self.images.labels[rows[share]].to(self.device, non_blocking=True)
-        self.optimizer.zero_grad()
+        self.model.zero_grad()
         scores = self.parallel(x, y)
         penalty = head_penalty(self.model.head, scores, y)
         loss = self.loss(scores, y) + penalty
         loss.backward()
-        self.optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.step()
         return torch.stack([loss.detach(), self.loss.nll, self.loss.kl, penalty.detach()])
 
     def lr_factor(self, done: int) -> float:
@@ -255,7 +267,7 @@ class Run:
             "identity": self.identity(),
             "rows": self.rows,
             "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizers": [each.state_dict() for each in self.optimizers],
             "loss": self.loss.state_dict(),
         }
         with replaced(path) as file:
@@ -270,17 +282,30 @@ class Run:
                 "start anew."
             )
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        for optimizer, kept in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(kept)
         self.loss.load_state_dict(state["loss"])
         self.rows = state["rows"]
 
 
-def optimizer_groups(model: Classifier, options: TrainingOptions) -> list[dict[str, Any]]:
-    """Parameters of the network and of the last layer, each in its groups."""
-    return [
+def optimizers(model: Classifier, options: TrainingOptions) -> list[torch.optim.Optimizer]:
+    """AdamW for the parameters of network and last layer, and Muon for filters if asked for."""
+    groups = [
         *parameter_groups(model.net, options.lr, options.weight_decay),
         *head_groups(model.head, options.lr * options.head_lr, options.weight_decay),
     ]
+    if options.filter_lr is None:
+        return [torch.optim.AdamW(groups, fused=True)]
+    filters = [each for each in model.net.parameters() if each.requires_grad and is_filter(each)]
+    for group in groups:
+        group["params"] = [each for each in group["params"] if not is_filter(each)]
+    groups = [group for group in groups if group["params"]]
+    return [torch.optim.AdamW(groups, fused=True), Muon(filters, options.filter_lr)]
+
+
+def is_filter(parameter: nn.Parameter) -> bool:
+    """Whether it belongs to a convolution over pictures."""
+    return parameter.ndim == 4
 
 
 def mixed_seed(*numbers: int) -> int:

@@ -191,11 +191,14 @@ def test_a_shift_moves_whole_images_and_brings_in_zeros() -> None:
 
 
 def moved_by(image: torch.Tensor, down: int, right: int) -> torch.Tensor:
-    result = torch.zeros_like(image)
+    def within(i: int) -> int:
+        """Mirrored at the border, which is not repeated."""
+        return 3 - abs(3 - abs(i))
+
+    result = torch.empty_like(image)
     for i in range(4):
         for j in range(4):
-            if 0 <= i + down < 4 and 0 <= j + right < 4:
-                result[:, i + down, j + right] = image[:, i, j]
+            result[:, i, j] = image[:, within(i - down), within(j - right)]
     return result
 
 

@@ -9,6 +9,8 @@ from torch import nn
 from reproduction.deep.heads import make_head
 from reproduction.deep.networks import (
     Classifier,
+    PatchWhitening,
+    block_cnn,
     densenet,
     lenet_300_100,
     mobilenet,
@@ -54,6 +56,35 @@ def test_every_place_of_every_kernel_sees_something() -> None:
     for conv in (layer for layer in net if isinstance(layer, nn.Conv2d)):
         assert conv.weight.grad is not None
         assert (conv.weight.grad.abs().sum(dim=(0, 1)) > 0).all()
+
+
+def test_whitened_patches_are_uncorrelated_with_variance_one_and_come_with_their_negatives() -> (
+    None
+):
+    torch.manual_seed(0)
+    mixed = torch.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 0.5]])
+    images = torch.einsum("ij,njhw->nihw", mixed, torch.randn(200, 3, 12, 12))
+    layer = PatchWhitening(3)
+    layer.fit(images - images.mean(dim=(0, 2, 3), keepdim=True))
+    assert not layer.weight.requires_grad
+    with torch.no_grad():
+        maps = layer(images - images.mean(dim=(0, 2, 3), keepdim=True))
+    positive, negative = maps.chunk(2, dim=1)
+    torch.testing.assert_close(positive, -negative)
+    covariance = torch.cov(positive.movedim(1, 0).flatten(1))
+    torch.testing.assert_close(covariance, torch.eye(12), atol=0.05, rtol=0)
+
+
+def test_the_network_for_cifar_starts_by_letting_channels_through() -> None:
+    convolutions = [
+        each
+        for each in block_cnn((32, 40)).modules()
+        if isinstance(each, nn.Conv2d) and not isinstance(each, PatchWhitening)
+    ]
+    assert [each.in_channels for each in convolutions] == [24, 32, 32, 40]
+    for each in convolutions:
+        x = torch.randn(1, each.in_channels, 5, 5)
+        torch.testing.assert_close(each(x)[:, : each.in_channels], x)
 
 
 def test_densenet_40_12_has_its_published_size() -> None:

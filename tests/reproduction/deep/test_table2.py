@@ -51,7 +51,7 @@ def untimed(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_run_writes_page_table_logs_and_models(tmp_path: Path) -> None:
-    page, table = run(tmp_path, seeds=2)
+    page, table, *_ = run(tmp_path, seeds=2)
     assert "| SDGM | " in page.read_text()
     with table.open() as file:
         assert [row["seeds"] for row in csv.DictReader(file)] == ["2", "2"]
@@ -84,16 +84,16 @@ def test_finished_cells_are_not_run_again_and_stay_on_the_page(
 ) -> None:
     run(tmp_path, seeds=1)
     monkeypatch.setattr(table2, "measured_cell", lambda key, **_: pytest.fail("run again"))
-    page, _ = run(tmp_path, seeds=1, heads=["sdgm"])
+    page, *_ = run(tmp_path, seeds=1, heads=["sdgm"])
     assert "| Softmax | " in page.read_text()
 
 
 def test_what_was_trained_otherwise_is_not_mixed_in(tmp_path: Path) -> None:
     run(tmp_path, seeds=1, heads=["softmax", "lgm"])
-    _, table = run(tmp_path, seeds=1, heads=["softmax"], epochs=1)
+    _, table, *_ = run(tmp_path, seeds=1, heads=["softmax"], epochs=1)
     with table.open() as file:
         assert [(row["head"], row["epochs"]) for row in csv.DictReader(file)] == [("softmax", "1")]
-    _, table = run(tmp_path, seeds=1, heads=["softmax"])
+    _, table, *_ = run(tmp_path, seeds=1, heads=["softmax"])
     with table.open() as file:
         assert [row["head"] for row in csv.DictReader(file)] == ["softmax", "lgm"]
 
@@ -222,5 +222,5 @@ def test_a_folder_of_pictures_is_trained_on(
         published="imagenet",
     )
     monkeypatch.setitem(PROBLEMS, "imagenet", tiny)
-    page, _ = run(tmp_path / "out", data=["imagenet"], seeds=1, pictures=tmp_path / "images")
+    page, *_ = run(tmp_path / "out", data=["imagenet"], seeds=1, pictures=tmp_path / "images")
     assert "16 training images" in page.read_text()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reproduction.cells import read_records
 from reproduction.deep.heads import Head, make_head
 from reproduction.deep.problems import HEAD_TITLES, PROBLEMS, SEARCH, head_settings
 from reproduction.deep.table2_page import (
     COLUMNS,
     collected,
+    curve_pairs,
+    drawn_curves,
     verdict,
     write_page,
     write_search_page,
@@ -33,12 +37,13 @@ def cell(
         **{"pruned_components": 12 if has_components else None, "compact_head_bytes": 3000},
         **{"epoch_seconds": 30.0, "epoch_cpu_seconds": 24.0, "curve": [0.02, 0.01]},
         **{"n_train": 60_000, "n_test": 10_000, "net_weights": 141_000, "train_size": None},
+        **{"nll_curve": [0.06, 0.04], "date": "2026-11-18", "environment": "Python 3.11"},
         **fields,
     }
 
 
 def page_of(cells: list[dict[str, Any]], folder: Path) -> str:
-    page, _ = write_page(folder / "table2", cells)
+    page, *_ = write_page(folder / "table2", cells)
     return page.read_text()
 
 
@@ -98,7 +103,7 @@ def test_a_problem_trained_with_less_is_named_so_and_stays_out_of_the_normalised
     text = page_of(cells, tmp_path)
     assert "| MNIST, D = 2 | CIFAR-10, reduced | normalised mean |" in text
     assert "| Softmax | 1.00 (3.19) | 90.00 (11.07) | 1.00 (1.76) |" in text
-    assert text.count("**Reduced**: 16 epochs with all images at hand are meant") == 1
+    assert text.count("**Reduced**: 10 epochs with all images at hand are meant") == 1
 
 
 def test_sdgm_is_held_against_softmax(tmp_path: Path) -> None:
@@ -140,10 +145,10 @@ def test_heads_without_components_have_none_on_the_page(tmp_path: Path) -> None:
 def test_the_page_says_what_it_is_of(tmp_path: Path) -> None:
     text = page_of([cell(), cell("cifar10")], tmp_path)
     assert "60,000 training images, 8 epochs, batches of 128" in text
-    assert "a CNN of six convolutions" in text
+    assert "a CNN of seven convolutions" in text
     assert "**SDGM**: margin = 2 (MNIST, D = 2; CIFAR-10)" in text
     assert "not results" not in text
-    quick, _ = write_page(tmp_path / "quick", [cell()], quick=True)
+    quick, *_ = write_page(tmp_path / "quick", [cell()], quick=True)
     assert "not results" in quick.read_text()
 
 
@@ -184,13 +189,59 @@ def test_the_learning_curve_is_on_the_page(tmp_path: Path) -> None:
     assert "| SDGM | 4.00 | 1.50 |" in page_of(cells, tmp_path)
 
 
+def test_learning_curves_of_softmax_and_sdgm_are_drawn_where_both_are_there(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    alone = write_page(tmp_path / "alone", [cell()])
+    assert [path.suffix for path in alone] == [".md", ".csv"]
+    both = [cell(head=head, seed=seed) for head in ("softmax", "sdgm") for seed in (0, 1)]
+    page, _, png, _ = write_page(tmp_path / "both", both)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert f"]({png.name})" in page.read_text()
+    axes, below = drawn_curves(curve_pairs(collected(both))).axes
+    assert [line.get_ydata()[-1] for line in axes.lines] == pytest.approx([1.0] * 6)
+    assert [line.get_ydata()[-1] for line in below.lines] == pytest.approx([0.04] * 6)
+
+
+def test_rows_whose_cells_are_gone_are_shown_until_there_are_cells(tmp_path: Path) -> None:
+    cells = [cell(head=head, date="2026-01-01") for head in ("softmax", "sdgm")]
+    _, values, *_ = write_page(tmp_path / "table2", cells)
+    before = values.read_text()
+    values.rename(tmp_path / "table2-earlier.csv")
+    page, values, *pictures = write_page(tmp_path / "table2", [])
+    assert values.read_text() == before
+    assert not pictures and "cells that are not kept" in page.read_text()
+    new = [cell(error=0.5), cell("cifar10")]
+    text = page_of(new, tmp_path)
+    assert "| Softmax | 1.00 (3.19) | (11.07) | 0.02 (1.76) |" in text
+    assert "| SDGM | 50.00 (1.81) | 1.00 (10.46) | 1.00 (1.00) |" in text
+
+
+def test_the_page_of_the_repository_follows_from_its_cells(tmp_path: Path) -> None:
+    results = Path(__file__).parents[3] / "docs" / "results"
+    shutil.copy(results / "table2-earlier.csv", tmp_path)
+    page, values, *_ = write_page(tmp_path / "table2", read_records(results / "table2.jsonl"))
+    assert values.read_text() == (results / "table2.csv").read_text()
+    numbers = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    assert set(numbers) <= set((results / "table2.md").read_text().splitlines())
+
+
+def test_columns_of_the_paper_that_were_not_run_are_named(tmp_path: Path) -> None:
+    text = page_of([cell(), cell("mnist-d10"), cell("fashion"), cell("cifar100")], tmp_path)
+    assert "Of the paper's six, not run: CIFAR-10, ImageNet." in text
+
+
+def test_the_page_says_on_what_the_cells_were_computed(tmp_path: Path) -> None:
+    text = page_of([cell(seed=0, environment="one"), cell(seed=1, environment="other")], tmp_path)
+    assert "; one; other. Training took 0.1 hours" in text  # 2 cells, 8 epochs, 24 s
+
+
 def test_a_tie_at_zero_has_no_normalised_mean(tmp_path: Path) -> None:
     assert "| SDGM | 0.00 (1.81) | (1.00) |" in page_of([cell(error=0.0)], tmp_path)
 
 
 def test_the_table_has_a_line_per_problem_and_head(tmp_path: Path) -> None:
     cells = [cell(head=str(head)) for head in Head] + [cell("fashion")]
-    _, path = write_page(tmp_path / "table2", cells)
+    _, path, *_ = write_page(tmp_path / "table2", cells)
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["data"], row["head"]) for row in rows] == [

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from reproduction.deep.trainer import (
     error,
     log_loss,
     mixed_seed,
+    optimizers,
     probabilities,
     replaced,
     train,
@@ -29,6 +31,7 @@ from reproduction.deep.trainer import (
 from tests.reproduction.deep.toy import toy_images, toy_model
 
 OPTIONS = TrainingOptions(epochs=4, batch_size=16, lr=0.02)
+WITH_MUON = replace(OPTIONS, filter_lr=0.1)
 TIMES = ("seconds", "cpu_seconds")
 
 
@@ -66,6 +69,18 @@ def test_training_learns(head: str) -> None:
     assert rows[-1]["nll"] < rows[0]["nll"]
 
 
+def test_muon_trains_the_filters_and_adamw_all_else() -> None:
+    model = toy_model()
+    adamw, muon = optimizers(model, WITH_MUON)
+    filters = [parameter for group in muon.param_groups for parameter in group["params"]]
+    assert [id(each) for each in filters] == [id(model.net[0].weight)]
+    others = [parameter for group in adamw.param_groups for parameter in group["params"]]
+    assert {id(each) for each in [*filters, *others]} == {id(each) for each in model.parameters()}
+    assert len(filters) + len(others) == len(list(model.parameters()))
+    rows = train(model, toy_images(), WITH_MUON, test=toy_images(seed=1))
+    assert rows[-1]["test_error"] < 0.1
+
+
 def test_the_learning_rate_ends_near_zero_and_never_exceeds_its_value() -> None:
     rows = train(toy_model(), toy_images(), OPTIONS)
     rates = [row["lr"] for row in rows]
@@ -73,23 +88,27 @@ def test_the_learning_rate_ends_near_zero_and_never_exceeds_its_value() -> None:
     assert rates[-1] < 0.02 * OPTIONS.lr
 
 
-@pytest.mark.parametrize("head", ["sdgm", "large_margin"])
+@pytest.mark.parametrize(
+    ("head", "options"), [("sdgm", OPTIONS), ("large_margin", OPTIONS), ("sdgm", WITH_MUON)]
+)
 @pytest.mark.parametrize("n_steps", [1, 6, 7, 17, 23])
-def test_a_kill_at_any_step_changes_nothing(head: str, n_steps: int, tmp_path: Path) -> None:
+def test_a_kill_at_any_step_changes_nothing(
+    head: str, options: TrainingOptions, n_steps: int, tmp_path: Path
+) -> None:
     images, test = toy_images(shift=1, flip=True), toy_images(seed=1)  # all that is random
     whole, halves = toy_model(head), toy_model(head)
-    expected = train(whole, images, OPTIONS, test=test)
+    expected = train(whole, images, options, test=test)
     checkpoint = tmp_path / "run.pt"
     with pytest.raises(Killed):
         train(
-            halves, images, OPTIONS, test=test, checkpoint=checkpoint, progress=dies_after(n_steps)
+            halves, images, options, test=test, checkpoint=checkpoint, progress=dies_after(n_steps)
         )
     again = toy_model(head, seed=5)  # another start, which the checkpoint must replace
     if n_steps <= 6:  # before the first checkpoint: nothing to go on from
         assert not checkpoint.exists()
         again = toy_model(head)
     torch.manual_seed(99)  # what the process draws from is of no matter
-    rows = train(again, images, OPTIONS, test=test, checkpoint=checkpoint)
+    rows = train(again, images, options, test=test, checkpoint=checkpoint)
     assert untimed(rows) == untimed(expected)
     assert same(again.state_dict(), whole.state_dict())
 
