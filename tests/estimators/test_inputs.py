@@ -947,7 +947,7 @@ def test_numerical_trouble_is_a_named_warning(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(EMGradient, "__call__", find_three_times)
     X, y = two_modes()
-    with pytest.warns(NumericalTroubleWarning, match="Standardise the inputs"):
+    with pytest.warns(NumericalTroubleWarning, match="Standardise the features"):
         model = SDGMClassifier(3, random_state=0, teacher=None).fit(X, y)
     assert model.n_iter_ == 3
     assert_proper(model, X)

@@ -138,7 +138,7 @@ def test_repeated_rows_do_not_break_it() -> None:
 
 
 def test_one_class_is_refused_with_its_name() -> None:
-    with pytest.raises(ValueError, match=r"only one class, 'a'\."):
+    with pytest.raises(ValueError, match=r"y has one class only, 'a'\."):
         GaussianMixtureBayesClassifier().fit(X, np.full(len(X), "a"))
 
 

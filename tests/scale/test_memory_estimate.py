@@ -147,7 +147,9 @@ def test_too_many_features_are_refused_before_they_are_made(
 ) -> None:
     pretend_memory(monkeypatch, 2e9)
     X, y = blobs(20, 2, 20_000)
-    with pytest.raises(MemoryError, match=r"200030001 features.*GB.*2\.0 GB; use covariance_type"):
+    with pytest.raises(
+        MemoryError, match=r"200030001 features.*2\.0 GB are available; use covariance_type"
+    ):
         estimator(**PLAIN[estimator]).fit(X, y)
 
 
