@@ -358,11 +358,14 @@ def draw(groups: Sequence[tuple[str, dict[str, Standing], Any]], path: Path) -> 
     figure, axes = panels(1, len(groups), (5.2 * len(groups), 4.4), sharey=True)
     for ax, (title, own, ranks) in zip(axes[0], groups, strict=True):
         ax.plot(np.arange(1, len(ranks) + 1), np.sort(ranks), ".", color=GREY, ms=3)
-        for i, (model, (_, rank, place)) in enumerate(sorted(own.items(), key=lambda m: m[1].rank)):
+        in_order = sorted(own.items(), key=lambda item: item[1].rank)
+        for i, (model, (accuracy, rank, place)) in enumerate(in_order):
+            n_sets = int(np.isfinite(accuracy).sum())
+            fewer = f" on {n_sets} sets" if n_sets < len(accuracy) else ""
             color = VERMILION if model.endswith("()") else BLUE
             ax.plot(place, rank, "o", color=color, ms=5)
             ax.annotate(
-                f"{model}, {rank:.1f}", (place, rank), (0.45, 0.95 - 0.07 * i), color=color, size=9,
+                f"{model}, {rank:.1f}{fewer}", (place, rank), (0.5, 0.95 - 0.055 * i), color=color, size=9,
                 textcoords="axes fraction", va="center",
                 arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "relpos": (0, 0.5)},
             )  # fmt: skip
