@@ -365,8 +365,8 @@ def draw(groups: Sequence[tuple[str, dict[str, Standing], Any]], path: Path) -> 
             color = VERMILION if model.endswith("()") else BLUE
             ax.plot(place, rank, "o", color=color, ms=5)
             ax.annotate(
-                f"{model}, {rank:.1f}{fewer}", (place, rank), (0.5, 0.95 - 0.055 * i), color=color, size=9,
-                textcoords="axes fraction", va="center",
+                f"{model}, {rank:.1f}{fewer}", (place, rank), (0.5, 0.95 - 0.055 * i),
+                color=color, size=9, textcoords="axes fraction", va="center",
                 arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "relpos": (0, 0.5)},
             )  # fmt: skip
         ax.set(title=title, xlabel="place")
