@@ -1,6 +1,10 @@
-"""Leave out the doctests of modules whose optional extra is not installed."""
+"""Leave out the doctests of modules whose optional extra is not installed; close figures."""
 
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+
+import pytest
 
 NEEDS = {
     "src/sdgm/cli": ("typer", "rich"),
@@ -27,3 +31,11 @@ NEEDS = {
 }
 
 collect_ignore = [path for path, names in NEEDS.items() if not all(map(find_spec, names))]
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """Matplotlib warns of more than 20 open figures, and warnings are errors."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -361,11 +361,11 @@ def draw(groups: Sequence[tuple[str, dict[str, Standing], Any]], path: Path) -> 
         in_order = sorted(own.items(), key=lambda item: item[1].rank)
         for i, (model, (accuracy, rank, place)) in enumerate(in_order):
             n_sets = int(np.isfinite(accuracy).sum())
-            fewer = f" on {n_sets} sets" if n_sets < len(accuracy) else ""
+            fewer = f" ({n_sets} sets)" if n_sets < len(accuracy) else ""
             color = VERMILION if model.endswith("()") else BLUE
             ax.plot(place, rank, "o", color=color, ms=5)
             ax.annotate(
-                f"{model}, {rank:.1f}{fewer}", (place, rank), (0.5, 0.95 - 0.055 * i),
+                f"{model}, {rank:.1f}{fewer}", (place, rank), (0.4, 0.95 - 0.055 * i),
                 color=color, size=9, textcoords="axes fraction", va="center",
                 arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "relpos": (0, 0.5)},
             )  # fmt: skip
