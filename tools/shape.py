@@ -26,6 +26,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
@@ -95,6 +96,14 @@ def path_of_fit(name: str) -> Row:
         calls[code] += 1
         deepest = max(deepest, depth(frame, own))
 
+    for package in (
+        "core",
+        "ensemble",
+        "estimators",
+        "scale",
+    ):  # which `fit` imports when it needs them
+        for path in (SOURCE / package).rglob("*.py"):
+            import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
     sys.setprofile(watch)
     try:
         fit()
