@@ -66,6 +66,7 @@ class KernelForm:
     default_gamma: float | str
 
     replicates: ClassVar[float] = 32.0
+    rows_per_shared_weight: ClassVar[float] = 0.0
 
     @property
     def is_precomputed(self) -> bool:
