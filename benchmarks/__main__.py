@@ -19,7 +19,7 @@ from sdgm.datasets import MissingDataError
 
 NAMES = (
     "peers", "prediction", "growth", "scale", "accuracy", "chip", "equality",
-    "real_tables", "uci121", "distillation", "pacs", "size", "features",
+    "real_tables", "uci121", "distillation", "pacs", "size", "features", "defaults",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores
