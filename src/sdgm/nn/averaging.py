@@ -36,7 +36,7 @@ def averaged_log_prob(scores: Tensor, variances: Tensor, points: Tensor) -> Tens
     >>> averaged_log_prob(scores, torch.zeros(1, 2), points).exp()
     tensor([[0.8808, 0.1192]])
     >>> averaged_log_prob(scores, torch.full((1, 2), 2.0), points).exp()
-    tensor([[0.7777, 0.2223]])
+    tensor([[0.7740, 0.2260]])
     """
     K = scores.shape[-1]
     points = points.to(scores)
