@@ -36,10 +36,10 @@ def measured(model: Classifier, images: Images, test: Images, device: torch.devi
         "head_bytes": file_size(model.head),
         "model_bytes": file_size(model),
     }
-    averaging = copy.deepcopy(model.head)
-    if isinstance(averaging, SDGM) and averaging.log_sigma2 is not None:
-        averaging.averages_noise = True
-        record |= {f"averaged_{k}": value for k, value in quality(averaging, features).items()}
+    means = copy.deepcopy(model.head)
+    if isinstance(means, SDGM) and means.log_sigma2 is not None:
+        means.averages_noise = False
+        record |= {f"means_{k}": value for k, value in quality(means, features).items()}
     pruned = copy.deepcopy(model.head)
     prune(pruned, features_of(model.net, images, device) if has_components(pruned) else None)
     if isinstance(pruned, L1Softmax):

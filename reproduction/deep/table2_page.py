@@ -35,8 +35,8 @@ COLUMNS: dict[str, tuple[str, float, int, bool]] = {
     "error %": ("error", 100.0, 2, True),
     "NLL": ("nll", 1.0, 4, True),
     "ECE %": ("ece", 100.0, 2, True),
-    "averaged NLL": ("averaged_nll", 1.0, 4, True),
-    "averaged ECE %": ("averaged_ece", 100.0, 2, True),
+    "NLL of means": ("means_nll", 1.0, 4, True),
+    "ECE of means %": ("means_ece", 100.0, 2, True),
     "head weights": ("head_weights", 1.0, 0, False),
     "not zero": ("head_nonzero", 1.0, 0, False),
     "pruned": ("pruned_nonzero", 1.0, 0, False),
@@ -194,19 +194,20 @@ def is_left(problem: Problem, run: set[str | None]) -> bool:
 
 
 EARLIER_NOTE = """Lines without a learning curve are of cells that are not kept, trained before the
-layer started as a linear layer does; their date says when."""
+layer started as a linear layer does; their date says when. SDGM's NLL is of the means there."""
 NOTES = """Error, NLL (mean negative log probability of the true class) and ECE (expected
 calibration error, 15 bins) of the test images after the last epoch: mean and standard error over
-seeds. Settings are fixed, not chosen by test images: SDGM's KL scale was compared, at one seed, on
-training images that were held back; the other heads' are from short trials there, not a full search
-(`--search`). Averaged: over the noise that the head has learned, in closed form. Head weights: all
-of the last layer, constants included; not zero: those that evaluation uses; pruned: in two stages,
-weights by their noise, then components by their responsibility for training images.
+seeds. Settings are fixed, not chosen by test images: SDGM's KL scale was compared, at one seed,
+on training images that were held back; the other heads' are from short trials there, not a full
+search (`--search`). SDGM's probabilities are averaged over the noise of its weights, as
+evaluation does by default; "of means": with the means of the weights instead. Head weights: all
+of the last layer, constants included; not zero: those that evaluation uses; pruned: in two
+stages, weights by their noise, then components by their responsibility for training images.
 Compact: the file of the head with what was pruned really gone. Paper's numbers in parentheses;
-the paper gives one run and no NLL. Normalised mean: of the ratio to SDGM's error, over those of the
-paper's data sets that stand here and were trained in full, ours and the paper's alike; the paper's
-last column is over all six. Seconds per epoch of training: by the clock, which includes waiting for
-other work on the machine, and of processor time."""
+the paper gives one run and no NLL. Normalised mean: of the ratio to SDGM's error, over those of
+the paper's data sets that stand here and were trained in full, ours and the paper's alike; the
+paper's last column is over all six. Seconds per epoch of training: by the clock, which includes
+waiting for other work on the machine, and of processor time."""
 
 
 def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:

@@ -30,6 +30,7 @@ def test_probabilities_are_those_of_the_core(
     D: int, n_components: list[int], covariance_type: str, bias: bool
 ) -> None:
     layer = random_layer(D, len(n_components), n_components, covariance_type, bias=bias).eval()
+    layer.averages_noise = False
     x = np.random.default_rng(0).normal(3.0, 2.0, size=(7, D))
     scaled = (x - layer.center.numpy()) * layer.inverse_scale.numpy()
     Phi = monomials(D, covariance_type).transform(scaled)
@@ -77,6 +78,7 @@ def test_any_leading_axes_are_taken(n_components: int | list[int]) -> None:
 
 def test_a_component_that_is_not_alive_has_no_part_in_its_class() -> None:
     layer = random_layer(n_components=2).eval()
+    layer.averages_noise = False
     x = torch.randn(5, 3, dtype=torch.float64)
     components = layer.component_scores(x)
     layer.alive[1] = False
@@ -93,6 +95,7 @@ def test_it_starts_as_a_linear_layer(
 ) -> None:
     torch.manual_seed(0)
     layer = SDGM(400, 3, n_components, covariance_type, sparse=sparse).eval()
+    layer.averages_noise = False
     x = torch.randn(200, 400)
     assert layer.bias is not None
     first = torch.tensor([int((layer.component_class == c).nonzero()[0]) for c in range(3)])

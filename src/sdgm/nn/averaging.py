@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import torch
+from scipy.special import ndtri
 from torch import Tensor
 
 # numbers that a block of rows may take: 16 MiB in single precision
@@ -13,14 +13,12 @@ BLOCK = 1 << 22
 N_POINTS = 64
 
 
-def averaged_log_prob(
-    scores: Tensor, variances: Tensor, component_class: Tensor, num_classes: int
-) -> Tensor:
-    """Log of class probabilities averaged over independent normal scores of components: (..., C).
+def averaged_log_prob(scores: Tensor, variances: Tensor, points: Tensor) -> Tensor:
+    """Log of the components' probabilities averaged over independent normal scores: (..., K).
 
-    The mean of the softmax of normal scores has no closed form. It is taken over 64 points of a
-    Sobol sequence, the same for all rows and in every call, so that the result is a function of the
-    scores and of their variances.
+    The mean of the softmax of normal scores has no closed form. It is taken over the points of
+    `normal_points`, the same for all rows and in every call, so that the result is a function of
+    the scores and of their variances.
 
     Approximations in closed form, component against component (MacKay's, whose log odds are those
     of the means over ``sqrt(1 + pi / 8 v)``), are good where classes are in doubt. Where they are
@@ -30,29 +28,25 @@ def averaged_log_prob(
     Parameters
     ----------
     scores, variances : (..., K) tensors
-    component_class : (K,) integer tensor
-    num_classes : int
+    points : (n, K) tensor
 
     Examples
     --------
-    >>> scores, two = torch.tensor([[2.0, 0.0]]), torch.tensor([0, 1])
-    >>> averaged_log_prob(scores, torch.zeros(1, 2), two, 2).exp()
+    >>> scores, points = torch.tensor([[2.0, 0.0]]), normal_points(2)
+    >>> averaged_log_prob(scores, torch.zeros(1, 2), points).exp()
     tensor([[0.8808, 0.1192]])
-    >>> averaged_log_prob(scores, torch.full((1, 2), 2.0), two, 2).exp()
-    tensor([[0.7777, 0.2223]])
+    >>> averaged_log_prob(scores, torch.full((1, 2), 2.0), points).exp()
+    tensor([[0.7740, 0.2260]])
     """
     K = scores.shape[-1]
-    points = normal_points(K).to(scores)
-    size = max(1, BLOCK // (N_POINTS * K))
+    points = points.to(scores)
     variances = variances.clamp_min(torch.finfo(variances.dtype).tiny)  # for the root's gradient
     means, stds = scores.reshape(-1, K), variances.sqrt().reshape(-1, K)
+    size = max(1, BLOCK // points.numel())
+    if torch.compiler.is_compiling() or len(means) <= size:  # a graph is for any number of rows
+        return _over_points(means, stds, points).reshape(scores.shape)
     blocks = zip(torch.split(means, size), torch.split(stds, size), strict=True)
-    log_P = torch.cat([_over_points(*block, points) for block in blocks])  # of components
-    largest = log_P.amax(dim=1, keepdim=True)
-    P = torch.zeros_like(log_P[:, :1]).expand(-1, num_classes)
-    P = P.index_add(1, component_class, (log_P - largest).exp())
-    tiny = torch.finfo(P.dtype).tiny
-    return (P.clamp_min(tiny).log() + largest).reshape(*scores.shape[:-1], num_classes)
+    return torch.cat([_over_points(*each, points) for each in blocks]).reshape(scores.shape)
 
 
 def _over_points(means: Tensor, stds: Tensor, points: Tensor) -> Tensor:
@@ -64,12 +58,17 @@ def _over_points(means: Tensor, stds: Tensor, points: Tensor) -> Tensor:
 def normal_points(n_dimensions: int) -> Tensor:
     """Points that are spread as independent standard normal variables are: (64, n_dimensions).
 
+    A Latin hypercube: in each dimension the same quantiles, in a random order that does not depend
+    on the number of dimensions.
+
     Examples
     --------
     >>> normal_points(3).shape
     torch.Size([64, 3])
+    >>> torch.equal(normal_points(5)[:, :3], normal_points(3))
+    True
     """
-    sobol: Any = torch.quasirandom.SobolEngine  # its methods have no types
-    uniform: Tensor = sobol(n_dimensions, scramble=True, seed=0).draw(N_POINTS, dtype=torch.float64)
-    half = 0.5 / N_POINTS  # the middle of the outermost intervals: nothing infinite
-    return torch.special.ndtri(uniform.clamp(half, 1.0 - half))
+    quantiles = ndtri((np.arange(N_POINTS) + 0.5) / N_POINTS)
+    quantiles /= np.sqrt(np.mean(quantiles**2))
+    order = np.random.default_rng(0).random((n_dimensions, N_POINTS)).argsort(axis=1)
+    return torch.as_tensor(quantiles[order].T, dtype=torch.float32).contiguous()

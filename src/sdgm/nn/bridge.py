@@ -38,7 +38,8 @@ def from_classifier(
     ----------
     classifier : fitted SDGMClassifier
     sparse : bool, default=False
-        Whether the weights of the layer have noise, for further training.
+        Whether the weights of the layer have noise, for further training. Evaluation does not
+        average over it until ``averages_noise`` is set.
     device, dtype :
         As in `torch.nn.Linear`. Probabilities are equal up to the precision of ``dtype``.
 
@@ -76,6 +77,7 @@ def from_classifier(
     layer.inverse_scale.copy_(torch.as_tensor(model.scaler.inverse_scale))
     layer.scales_itself = False
     if layer.log_sigma2 is not None:
+        layer.averages_noise = False  # over noise that was not learned
         # the ratio of noise to weight that new layers have on average
         size = layer.weight.abs() + SMALLEST_WEIGHT
         layer.log_sigma2.copy_(START_LOG_ALPHA + 2.0 * size.log())
@@ -107,7 +109,9 @@ def columns_of(basis: Monomials, layer: SDGM) -> list[list[int]]:
 def to_classifier(
     layer: SDGM, classes: ArrayLike | None = None, *, covariance: FloatArray | None = None
 ) -> SDGMClassifier:
-    """A fitted classifier with the weights that a layer uses in evaluation.
+    """A fitted classifier with the means of the weights that a layer uses in evaluation.
+
+    Its probabilities are those of the layer with ``averages_noise = False``.
 
     Parameters
     ----------
@@ -127,7 +131,7 @@ def to_classifier(
 
     Examples
     --------
-    >>> layer = SDGM(2, 3, n_components=2, dtype=torch.float64).eval()
+    >>> layer = SDGM(2, 3, n_components=2, sparse=False, dtype=torch.float64).eval()
     >>> x = torch.randn(5, 2, dtype=torch.float64)
     >>> P = to_classifier(layer).predict_proba(x.numpy())
     >>> bool(abs(P - layer.log_prob(x).exp().detach().numpy()).max() < 1e-12)
@@ -169,7 +173,7 @@ def fitted_model(
     layer: SDGM, classes: np.ndarray[Any, Any], covariance: FloatArray | None
 ) -> FittedModel:
     """The weights that evaluation uses, under a prior of precision one; components by class."""
-    weight, bias, classes_of = map(as_numpy, remaining_components(layer))
+    weight, bias, classes_of, _ = map(as_numpy, remaining_components(layer))
     sorted_labels, rank = np.unique(classes, return_inverse=True)
     component_class: IntArray = rank[classes_of.astype(np.intp)]
     by_class = np.argsort(component_class, kind="stable")

@@ -11,11 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sdgm.nn.averaging import normal_points
 from sdgm.nn.layer import SDGM, Mixture
 from sdgm.nn.quadratic import CovarianceType
 from sdgm.nn.sparse import SparseConv2d, SparseLinear
 from sdgm.nn.stored import StoredWeights, in_range, position_faults, smallest_integer
-from sdgm.nn.variational import SparseModule, without_autocast
+from sdgm.nn.variational import SparseModule, at_least_single, without_autocast
 
 # stands for the factor one in a list of products
 ONE = -1
@@ -35,6 +36,9 @@ class CompactSDGM(Mixture, StoredWeights):
     projection : Parameter or None
         For low rank: the rows in use. Its products come after the variables in ``terms``.
     center, inverse_scale : buffers of shape (D,), or None where the inputs are not scaled
+    variance, origin : buffers of the shapes of ``values`` and (K,), or None
+        Where the layer averages over its noise: the variances of the weights, and which components
+        of the layer these were.
     """
 
     bias: nn.Parameter
@@ -42,19 +46,22 @@ class CompactSDGM(Mixture, StoredWeights):
     terms: Tensor
     center: Tensor | None
     inverse_scale: Tensor | None
+    variance: Tensor | None
+    origin: Tensor | None
 
     _sized = ("values", "bias", "terms", "component_class")
-    _optional = ("position", "projection", "center", "inverse_scale")
+    _optional = ("position", "projection", "center", "inverse_scale", "variance", "origin")
 
     def __init__(self, layer: SDGM) -> None:
         super().__init__()
         self.in_features, self.num_classes = layer.in_features, layer.num_classes
-        weight, bias, classes = remaining_components(layer)
+        weight, bias, classes, origin = remaining_components(layer)
         used = weight.any(dim=0)
         terms = factors(layer)[used.cpu()]
         projection, terms = used_projection(layer, terms)
         self.register_parameter("projection", projection)
         self._store(weight[:, used])
+        self._store_noise(layer, origin, used)
         self.bias = nn.Parameter(bias)
         terms = terms.to(smallest_integer(int(terms.max()) + 1 if len(terms) else 1))
         self.register_buffer("terms", terms.to(weight.device))
@@ -63,7 +70,22 @@ class CompactSDGM(Mixture, StoredWeights):
         self.register_buffer("inverse_scale", layer.inverse_scale.clone() if is_scaled else None)
         self._set_classes(classes)
 
+    def _store_noise(self, layer: SDGM, origin: Tensor, used: Tensor) -> None:
+        variance = None
+        if layer.averages_noise and layer.log_sigma2 is not None:
+            noise = (layer.noisy_weight()[1] * layer.kept).to(self.values)
+            flat = noise[origin][:, used].reshape(-1)
+            variance = flat if self.position is None else flat[self.position.long()]
+        self.register_buffer("variance", variance)
+        origin = origin.to(smallest_integer(len(layer.weight)))
+        self.register_buffer("origin", None if variance is None else origin)
+
     def _set_classes(self, classes: Tensor) -> None:
+        points = None
+        if self.origin is not None:
+            origin = self.origin.long().cpu()
+            points = normal_points(int(origin.max()) + 1)[:, origin]
+        self._set_points(points, classes.device)
         counts = torch.bincount(classes.cpu(), minlength=self.num_classes).tolist()
         self._set_components(counts, classes.device)
 
@@ -83,13 +105,32 @@ class CompactSDGM(Mixture, StoredWeights):
     def component_scores(self, x: Tensor) -> Tensor:
         """Unnormalised log posteriors of the components that are left: (..., K)."""
         self._check_width(x)
-        return without_autocast(self._component_scores, x, self.bias.dtype)
+        return without_autocast(self._component_scores, x, self._dtype)
 
     def _component_scores(self, x: Tensor) -> Tensor:
         if not len(self.terms):
             return x.new_zeros(*x.shape[:-1], 1) + self.bias
-        weight = self._restored(len(self.bias), len(self.terms))
-        return F.linear(self.features(x), weight, self.bias)
+        return F.linear(self.features(x), self._restored(self.values, *self._shape), self.bias)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.bias), len(self.terms)
+
+    @property
+    def _averages(self) -> bool:
+        return self.variance is not None and not self.training
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.bias.dtype
+
+    def _scores_and_variances(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        scores = self._component_scores(x)
+        if self.variance is None or not len(self.terms):
+            return scores, None
+        variance = at_least_single(self._restored(self.variance, *self._shape))
+        squares = at_least_single(self.features(x)).square()
+        return scores, F.linear(squares, variance).to(scores.dtype)
 
     def _architecture(self) -> tuple[int, ...]:
         return self.in_features, self.num_classes
@@ -156,7 +197,7 @@ class CompactLinear(CompactLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Product with the weights."""
-        return F.linear(x, self._restored(*self._shape), self.bias)
+        return F.linear(x, self._restored(self.values, *self._shape), self.bias)
 
     def _sizes(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}"
@@ -171,7 +212,7 @@ class CompactConv2d(CompactLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolution with the weights."""
-        return F.conv2d(x, self._restored(*self._shape), self.bias, *self._settings)
+        return F.conv2d(x, self._restored(self.values, *self._shape), self.bias, *self._settings)
 
 
 @torch.no_grad()
@@ -221,27 +262,29 @@ def _compact_layer(layer: SparseModule) -> nn.Module:
     raise TypeError(f"compact does not know layers of type {type(layer).__name__}.")
 
 
-def remaining_components(layer: SDGM) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights, biases and classes of the components that are left.
+def remaining_components(layer: SDGM) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weights, biases, classes and indices of the components that are left.
 
     Components of one class without weights are put together: the log-sum-exp of constants is one.
     """
     weight = layer.kept_weight().detach()
     bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()
     has_weights = (weight != 0).any(dim=1)
-    rows, biases, classes = [], [], []
+    rows, biases, classes, origin = [], [], [], []
     for c in range(layer.num_classes):
         own = layer.alive & (layer.component_class == c)
         with_weights = own & has_weights
         constant = own & ~has_weights
         rows.append(weight[with_weights])
         biases.append(bias[with_weights])
+        origin.append(with_weights.nonzero()[:, 0])
         if constant.any():
             rows.append(weight.new_zeros(1, weight.shape[1]))
             biases.append(bias[constant].logsumexp(dim=0, keepdim=True))
+            origin.append(constant.nonzero()[:1, 0])
         classes += [c] * (int(with_weights.sum()) + int(constant.any()))
     component_class = torch.tensor(classes, device=weight.device)
-    return torch.cat(rows), torch.cat(biases), component_class
+    return torch.cat(rows), torch.cat(biases), component_class, torch.cat(origin)
 
 
 def factors(layer: SDGM) -> Tensor:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sdgm._choice import choice
-from sdgm.nn.averaging import averaged_log_prob
+from sdgm.nn.averaging import averaged_log_prob, normal_points
 from sdgm.nn.quadratic import CovarianceType, features, n_features
 from sdgm.nn.variational import SparseModule, at_least_single, without_autocast
 
@@ -34,6 +34,7 @@ class Mixture(nn.Module):
     num_classes: int
     component_class: Tensor
     class_index: Tensor | None
+    points: Tensor | None
 
     def _set_components(self, counts: Sequence[int], device: torch.device) -> None:
         """Remember how many components each class has; they are in the order of the classes."""
@@ -48,6 +49,11 @@ class Mixture(nn.Module):
             index = index.to(device)
         self._keep_buffer("class_index", index, persistent=False)
 
+    def _set_points(self, points: Tensor | None, device: torch.device) -> None:
+        """Set where the average over the noise is taken."""
+        points = None if points is None else points.to(device, self._dtype)
+        self._keep_buffer("points", points, persistent=False)
+
     def _keep_buffer(self, name: str, value: Tensor | None, *, persistent: bool = True) -> None:
         """Set a buffer; in place if there is one like it, since others may hold on to it."""
         old = getattr(self, name, None)
@@ -60,9 +66,44 @@ class Mixture(nn.Module):
         """Unnormalised log posteriors of the components: (..., K)."""
         raise NotImplementedError
 
+    def _scores_and_variances(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scores of the components in evaluation, and the variances that their noise gives them."""
+        raise NotImplementedError
+
+    @property
+    def _averages(self) -> bool:
+        """Whether the forward pass averages over the noise."""
+        raise NotImplementedError
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        """Precision of the weights."""
+        raise NotImplementedError
+
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components."""
+        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components.
+
+        In evaluation mode, log probabilities averaged over the noise, if there is any.
+        """
+        if self._averages:
+            return self.averaged_log_prob(x)
         return self._over_classes(self.component_scores(x))
+
+    def averaged_log_prob(self, x: Tensor) -> Tensor:
+        """``log P(c | x)`` averaged over the noise of the weights: (..., C).
+
+        Given x, the noise makes the score of a component normally distributed. The average uses 64
+        fixed points, without random numbers; see `sdgm.nn.averaging.averaged_log_prob`. Pruned
+        weights have no noise.
+        """
+        self._check_width(x)
+        return without_autocast(self._averaged_log_prob, x, self._dtype)
+
+    def _averaged_log_prob(self, x: Tensor) -> Tensor:
+        scores, variances = self._scores_and_variances(x)
+        if variances is None or self.points is None:
+            return self._over_classes(scores).log_softmax(dim=-1)
+        return self._over_classes(averaged_log_prob(scores, variances, self.points))
 
     def _over_classes(self, scores: Tensor) -> Tensor:
         if self._per_class == 1:
@@ -131,9 +172,9 @@ class SDGM(Mixture, SparseModule):
         Whether the next training batch sets ``inverse_scale``, as in a new layer: features with a
         root mean square above one are scaled down to about one, by a power of two.
     component_class : buffer of shape (K,)
-    averages_noise : bool, default=False
-        Whether evaluation averages over the noise of the weights, which often improves the
-        probabilities at a small cost. Set it after training.
+    averages_noise : bool, default=True
+        Whether evaluation averages over the noise of the weights, with which they were trained,
+        or uses their means.
 
     References
     ----------
@@ -178,7 +219,7 @@ class SDGM(Mixture, SparseModule):
                 f"components has {K * H:,} weights, more than {MAX_WEIGHTS:,}; use covariance_type"
                 "='low_rank' or 'diag', or a linear layer to fewer features in front."
             )
-        self.averages_noise = False
+        self.averages_noise = True
         self._add_weight(K, H, sparse=sparse, device=device, dtype=dtype)
         like = self.weight
         self.bias = nn.Parameter(like.new_empty(K)) if bias else None
@@ -205,7 +246,7 @@ class SDGM(Mixture, SparseModule):
         proportional to their expected size.
         """
         D, H = self.in_features, self.weight.shape[1]
-        self._set_components(self.n_components, self.weight.device)
+        self._restore_components()
         bound = D**-0.5
         of_class = self.weight.new_empty(self.num_classes, D + 1).uniform_(-bound, bound)
         linear, bias = torch.split(of_class[self.component_class], [D, 1], dim=1)
@@ -265,34 +306,22 @@ class SDGM(Mixture, SparseModule):
         scores = self._noisy_or_kept(self.features(x), self.bias)
         return scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits (..., C) of feature vectors (..., D): log-sum-exp over the components.
+    @property
+    def _averages(self) -> bool:
+        return self.averages_noise and not self.training and self.log_sigma2 is not None
 
-        In evaluation mode with ``averages_noise``, averaged log probabilities.
-        """
-        if self.averages_noise and not self.training and self.log_sigma2 is not None:
-            return self.averaged_log_prob(x)
-        return super().forward(x)
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.weight.dtype
 
-    def averaged_log_prob(self, x: Tensor) -> Tensor:
-        """``log P(c | x)`` averaged over the noise of the weights: (..., C).
-
-        Given x, the noise makes the score of a component normally distributed. The average uses 64
-        fixed points, without random numbers; see `sdgm.nn.averaging.averaged_log_prob`. Pruned
-        weights have no noise.
-        """
-        self._check_width(x)
-        return without_autocast(self._averaged_log_prob, x, self.weight.dtype)
-
-    def _averaged_log_prob(self, x: Tensor) -> Tensor:
+    def _scores_and_variances(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         phi, kept = self.features(x), self.kept
         scores = F.linear(phi, self.weight * kept, self.bias)
         scores = scores.masked_fill(~self.alive, torch.finfo(scores.dtype).min)
         if self.log_sigma2 is None:
-            return self._over_classes(scores).log_softmax(dim=-1)
-        variance = at_least_single(self.log_sigma2).exp() * kept
-        variances = F.linear(at_least_single(phi).square(), variance).to(scores.dtype)
-        return averaged_log_prob(scores, variances, self.component_class, self.num_classes)
+            return scores, None
+        variance = self.noisy_weight()[1] * kept
+        return scores, F.linear(at_least_single(phi).square(), variance).to(scores.dtype)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
         """Refuse other numbers of components per class: their weights can have the same shape."""
@@ -308,6 +337,12 @@ class SDGM(Mixture, SparseModule):
                 return
         super()._load_from_state_dict(state_dict, prefix, *args)
         self.scales_itself = False
+        self._restore_components()
+
+    def _restore_components(self) -> None:
+        """Set the buffers that follow from the numbers of components."""
+        points = None if self.log_sigma2 is None else normal_points(len(self.weight))
+        self._set_points(points, self.weight.device)
         self._set_components(self.n_components, self.weight.device)
 
     def extra_repr(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +26,7 @@ class LayerSparsity:
     n_components, n_used_components : int or None
         For `SDGM` layers. The components of a class without weights count as one constant.
     n_bytes : int
-        Size of all parameters and buffers, including those used in training only.
+        Size of what is stored in a file, including what is used in training only.
 
     Examples
     --------
@@ -72,7 +71,7 @@ class Sparsity:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all parameters and buffers."""
+        """Bytes of all layers."""
         return sum(layer.n_bytes for layer in self.layers)
 
     @property
@@ -120,7 +119,8 @@ def _layers(model: nn.Module) -> Iterator[LayerSparsity]:
         n_weights, n_nonzero = _counts(module, own)
         n_components, n_used = _components(module)
         kind = type(module).__name__
-        n_bytes = sum(tensor.nbytes for tensor in chain(own, module.buffers(recurse=False)))
+        stored = module.state_dict()
+        n_bytes = sum(stored[key].nbytes for key in stored if "." not in key)
         yield LayerSparsity(name or kind, kind, n_weights, n_nonzero, n_components, n_used, n_bytes)
 
 

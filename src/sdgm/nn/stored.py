@@ -38,11 +38,12 @@ class StoredWeights(nn.Module):
         self.values = nn.Parameter(flat[position.long()] if few else flat.clone())
         self.register_buffer("position", position if few else None)
 
-    def _restored(self, *shape: int) -> Tensor:
+    def _restored(self, values: Tensor, *shape: int) -> Tensor:
+        """The matrix that has these values in their positions."""
         if self.position is None:
-            return self.values.reshape(shape)
-        zeros = self.values.new_zeros(torch.Size(shape).numel())
-        return zeros.index_copy(0, self.position.long(), self.values).reshape(shape)
+            return values.reshape(shape)
+        zeros = values.new_zeros(torch.Size(shape).numel())
+        return zeros.index_copy(0, self.position.long(), values).reshape(shape)
 
     def _architecture(self) -> tuple[int, ...]:
         """What a file must agree on."""
@@ -104,6 +105,8 @@ class StoredWeights(nn.Module):
 def position_faults(stored: Mapping[str, Tensor], n: int) -> Iterator[str]:
     """What does not fit in the values of a matrix of n entries and their positions."""
     values, position = stored["values"], stored.get("position")
+    if (variance := stored.get("variance")) is not None and variance.shape != values.shape:
+        yield f"has {values.numel()} weights with {variance.numel()} variances"
     if position is None and values.numel() != n:
         yield f"has {values.numel()} weights where the layer has {n}"
     elif position is not None and values.shape != position.shape:

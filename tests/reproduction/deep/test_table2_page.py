@@ -59,10 +59,10 @@ def test_the_papers_last_column_follows_from_the_others_but_for_l1(head: str) ->
         assert mean == printed
 
 
-def test_averaged_probabilities_stand_beside_where_a_head_has_noise(tmp_path: Path) -> None:
-    averaged = {"averaged_nll": 0.0375, "averaged_ece": 0.003}
-    text = page_of([cell(**averaged), cell(head="softmax")], tmp_path)
-    assert "| averaged NLL | averaged ECE % |" in text
+def test_means_of_weights_stand_beside_where_a_head_has_noise(tmp_path: Path) -> None:
+    means = {"means_nll": 0.0375, "means_ece": 0.003}
+    text = page_of([cell(**means), cell(head="softmax")], tmp_path)
+    assert "| NLL of means | ECE of means % |" in text
     assert "| 0.0400 | 0.20 | 0.0375 | 0.30 |" in text and "| 0.0400 | 0.20 | | |" in text
 
 
