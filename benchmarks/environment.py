@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -46,9 +47,14 @@ def one_line(run: dict[str, Any]) -> str:
     versions = [f"{p} {v}" for p, v in run["versions"].items() if v != NOT_INSTALLED]
     cores = f"{run['cores']} cores" + (f" of {run['cpu']}" if run["cpu"] else "")
     load = [] if run["load"] is None else [f"load average {run['load']} at the start"]
-    words = [f"`{run['command']}`", f"commit {run['commit']}", run["date"].split()[0]]
+    words = [f"`{shortened(run['command'])}`", f"commit {run['commit']}", run["date"].split()[0]]
     words += [f"Python {run['python']}", *versions, run["system"], cores, *load]
     return ", ".join(words)
+
+
+def shortened(command: str) -> str:
+    """A command with the first of long lists of values; records hold the whole."""
+    return re.sub(r"((?:[^\s,]+,){3})(?:[^\s,]+,){5,}[^\s,]+", r"\1...", command)
 
 
 def commit() -> str | None:

@@ -12,6 +12,7 @@ import csv
 import hashlib
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -205,6 +206,7 @@ def stored_numbers(model: Any, X: Any) -> int | None:
 
 SMALL_ROWS = 900  # for training
 N_BEST = 10
+N_NAMED = 6  # sets without a result; of more, their number says enough
 # published values have one digit after the point; more digits here would break ties with them
 DIGITS = 1
 # up to here one row more or less shows in that digit
@@ -278,19 +280,33 @@ def write(output: Path) -> Path:
     draw(drawn, output / "img" / "uci121-ranks.png")
     status = {(r["model"], r["data"]): r["status"] for r in newest(failed, code)}
     done = {(record["model"], record["data"]) for record in records}
-    missing = [
-        f"{model}: "
-        + ", ".join(f"{name} ({status.get((model, name), 'not run')})" for name in sets)
+    missing = {
+        model: [
+            (name, status.get((model, name), "not run"))
+            for name in rows
+            if (model, name) not in done
+        ]
         for model in code
-        if (sets := [name for name in rows if (model, name) not in done])
-    ]
+    }
     values |= {
-        "missing": "; ".join(missing) or "none",
+        "missing": without_result(missing),
         "agreement": agreement(groups["all"]),
         "made_by": made_by(records),
     }
     text = (markdown.PAGES / "uci121.md").read_text(encoding="utf-8").format(**values)
     return markdown.write(output / "uci121.md", [text])
+
+
+def without_result(missing: dict[str, list[tuple[str, str]]]) -> str:
+    """A line for models that lack the same sets: the names of the first, the number of others."""
+    models: dict[str, list[str]] = {}
+    for model, sets in missing.items():
+        named = [f"{name} ({status})" for name, status in sets[:N_NAMED]]
+        others = Counter(status for _, status in sets[N_NAMED:])
+        named += [f"{n} other{'s' * (n > 1)} ({status})" for status, n in others.items()]
+        if named:
+            models.setdefault(", ".join(named), []).append(model)
+    return "\n".join(f"- {', '.join(who)}: {sets}" for sets, who in models.items()) or "- none"
 
 
 HEAD = [

@@ -64,8 +64,7 @@ PLANS = {
     ),
     Protocol.DISTINCT: Plan("All 80 distinct original splits of Banana", {"banana": 80}),
     Protocol.OWN: Plan(
-        "Own splits, not the published ones, which cannot be had: stratified draws of the same "
-        "sizes",
+        "Our own stratified splits of the same sizes, as the published ones are not available",
         dict.fromkeys(("waveform", "titanic", "breast_cancer"), OWN_SPLITS),
     ),
 }

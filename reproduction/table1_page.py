@@ -139,10 +139,10 @@ def write_page(
     total = sum(record["fit_seconds"] + record["predict_seconds"] for record in records)
     lines = [
         "# Table 1: benchmark data\n",
-        "Error rates, sparsity and probabilities of SDGM and its rivals, the paper's numbers "
-        "beside ours. Means over splits, with their standard errors. Written by:\n",
+        "Error rates, sparsity and probabilities of SDGM and other methods, compared with the "
+        "paper's numbers. Means over splits with their standard errors. Written by:\n",
         f"    {command}\n",
-        f"{environment()}. {total / 60:.0f} minutes of computing in all cells together, "
+        f"{environment()}. {total / 60:.0f} minutes of computing in total, "
         f"{seconds / 60:.0f} in the last run.\n",
     ]
     if quick:
@@ -166,11 +166,11 @@ def n_own_splits(records: Sequence[Record]) -> int:
     return 1 + min(last.values(), default=0)
 
 
-NOTES = """p: two-sided paired test of the error against SDGM, scale chosen, corrected for the
-overlap of the parts (Nadeau and Bengio, 2003); none on Ripley, which has one split. Removed: of the
-weights at the start. SDGM counts candidate columns times free components, constants included, at
-the start, and weights that are not zero at the end.
-Normalised mean: ratio to SDGM (the paper's to the paper's), mean over the data sets."""
+NOTES = """p: two-sided paired test of the error against SDGM, scale chosen, corrected for
+overlapping training sets (Nadeau and Bengio, 2003); not available on Ripley, which has one split.
+Removed: share of the initial weights. For SDGM, initial weights are candidate columns times free
+components, including constants; remaining weights are nonzero. Normalised mean: ratio to SDGM (for
+the paper's numbers, to the paper's SDGM), averaged over the data sets."""
 
 
 def section(title: str, table: dict[str, list[Row]]) -> list[str]:

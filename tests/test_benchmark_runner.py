@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import runner
+from benchmarks.environment import shortened
 from benchmarks.records import append, failures, path_of, read, results
 from benchmarks.runner import Benchmark, Plan, run
 
@@ -155,3 +156,13 @@ def test_every_benchmark_is_listed_with_what_it_measures() -> None:
     names = [line.split()[0] for line in done.stdout.splitlines()]
     assert names == list(command.NAMES)
     assert all(len(line.split(maxsplit=1)[1]) > 20 for line in done.stdout.splitlines())
+
+
+def test_pages_show_the_first_of_long_lists_in_a_command() -> None:
+    long = ",".join(f"set{i}" for i in range(40))
+    command = "python -m benchmarks uci121 --timeout 300 --only"
+    assert shortened(f"{command} data={long} --jobs 1") == (
+        f"{command} data=set0,set1,set2,... --jobs 1"
+    )
+    short = f"{command} model=SDGMClassifier(),KernelSDGMClassifier()"
+    assert shortened(short) == short

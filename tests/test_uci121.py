@@ -236,3 +236,14 @@ def test_the_page_says_who_stands_where_and_what_was_not_measured(made_up: Path)
     assert "KernelSDGMClassifier(): small (failed), other (not run), large (not run)" in page
     assert "**KernelSDGMClassifier()**" not in page  # what other code did is not shown
     assert "| two_weka | 1 | 90.00 | 1.0 |" in small
+
+
+def test_of_many_sets_without_a_result_the_page_names_a_few() -> None:
+    sets = [(f"s{i}", "not run") for i in range(9)] + [("s9", "timeout")]
+    first = ", ".join(f"s{i} (not run)" for i in range(6))
+    said = uci121.without_result({"one": sets, "two": sets, "three": sets[8:], "four": []})
+    assert said == (
+        f"- one, two: {first}, 3 others (not run), 1 other (timeout)\n"
+        "- three: s8 (not run), s9 (timeout)"
+    )
+    assert uci121.without_result({"one": []}) == "- none"

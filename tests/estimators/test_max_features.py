@@ -133,6 +133,7 @@ def test_unlabelled_rows_and_clusters_say_what_they_do_not_do() -> None:
 
 
 def test_a_search_over_the_number_of_inputs_with_names() -> None:
+    pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = SDGMClassifier(1, random_state=0, teacher=None)
     search = GridSearchCV(model, {"max_features": [1, 2]}, cv=3)

@@ -45,6 +45,7 @@ def test_only_math_is_imported_and_names_are_only_names():
 
 @pytest.mark.parametrize("bad", [None, float("nan"), float("inf"), -float("inf")])
 def test_what_a_number_does_not_take_is_refused(bad):
+    pytest.importorskip("pandas")
     iris = load_iris(as_frame=True)
     made = loaded(to_python(SDGMClassifier(1, teacher=None).fit(iris.data, iris.target)))
     with pytest.raises(ValueError, match=r"petal width \(cm\) must be a finite number"):

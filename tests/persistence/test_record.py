@@ -59,6 +59,7 @@ def learned(form: str) -> TableModel:
 
 def told(model: TableModel, folder: Path) -> None:
     """All that is made of a record."""
+    pytest.importorskip("jinja2")
     report_html(model)
     describe(model).text()
     json.loads(to_json(model))
@@ -136,7 +137,7 @@ def test_odd_records_are_refused_in_one_sentence(path: str, value: Any, said: st
 
 @pytest.mark.parametrize("n_records", [60, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", ["primal", "dual"])
-def test_whatever_a_valid_record_says_can_be_told(
+def test_whatever_a_valid_record_says_can_be_shown(
     form: str, n_records: int, tmp_path: Path
 ) -> None:
     chance = random.Random(n_records)

@@ -13,16 +13,12 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("pandas")
-pytest.importorskip("polars")
 
 import matplotlib as mpl
 
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-import pandas as pd
-import polars as pl
 
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 from sdgm.datasets import make_ripley
@@ -137,7 +133,7 @@ def test_the_compact_look_has_no_ticks_names_or_legend(model: KernelSDGMClassifi
     assert display.points_[0].get_sizes() < large
 
 
-def test_classes_can_be_told_apart_without_colour(model: KernelSDGMClassifier) -> None:
+def test_classes_can_be_distinguished_without_colour(model: KernelSDGMClassifier) -> None:
     display = draw(model)
     dashes = {
         str(handle.get_linestyle()) + str(handle._dash_pattern)
@@ -149,9 +145,12 @@ def test_classes_can_be_told_apart_without_colour(model: KernelSDGMClassifier) -
     assert first.shape != second.shape
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_give_their_names_to_the_axes(frame: Any) -> None:
-    table = frame({"age": X[:, 0], "dose": X[:, 1]})
+@pytest.mark.parametrize(
+    ("library", "frame"),
+    [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")],
+)
+def test_frames_give_their_names_to_the_axes(library: str, frame: str) -> None:
+    table = getattr(pytest.importorskip(library), frame)({"age": X[:, 0], "dose": X[:, 1]})
     labels = np.array(["no", "yes"])[y]
     display = draw(SDGMClassifier(random_state=0).fit(table, labels), table, labels)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("age", "dose")
@@ -160,7 +159,7 @@ def test_frames_give_their_names_to_the_axes(frame: Any) -> None:
 
 
 def test_inputs_of_unequal_units_fill_the_picture() -> None:
-    table = pd.DataFrame({"income": 4e4 + 1e4 * X[:, 0], "rate": 0.01 * X[:, 1]})
+    table = np.column_stack([4e4 + 1e4 * X[:, 0], 0.01 * X[:, 1]])
     display = draw(LogisticRegression().fit(table, y), table)
     display.figure_.canvas.print_figure(io.BytesIO())  # lays out
     box = display.ax_.get_window_extent()

@@ -28,6 +28,7 @@ def ripley_model():
 @cache
 def wine_model():
     """The original form with names of its inputs."""
+    pytest.importorskip("pandas")
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = SDGMClassifier(1, record_states=True, random_state=0, teacher=None).fit(X, y)
     return model, {"X": X, "y": y}

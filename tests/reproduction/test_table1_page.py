@@ -245,7 +245,7 @@ def test_the_head_says_how_when_and_with_what_it_was_written(tmp_path: Path) -> 
     versions = "".join(rf"{re.escape(package)} \d\S*, " for package in PACKAGES)
     assert re.search(rf"^20\d\d-\d\d-\d\d, Python 3\.\S+, {versions}.* \d+ cores\. ", page, re.M)
     # two seconds per cell, and the 120 seconds of the run
-    assert f"{5 * 3 * 8 * 2 / 60:.0f} minutes of computing in all cells together, 2 in" in page
+    assert f"{5 * 3 * 8 * 2 / 60:.0f} minutes of computing in total, 2 in" in page
     for method in METHODS.values():
         assert f"- **{method.title}**: {method.note}." in page
 

@@ -206,6 +206,8 @@ def test_leads_over_simple_models_have_the_standard_error_of_pairs() -> None:
     ("options", "said"),
     [
         ({"target": "Y "}, r"no column 'Y ' for the target: did you mean 'y'\?"),
+        ({"target": 2}, "target must be the name of a column or one label per row, got 2"),
+        ({"target": None}, "target must be the name of a column .* got None"),
         ({"target": "label"}, "no column 'label' for the target: there are 'x', 'z' and 'y'"),
         ({"id_column": "name"}, "no column 'name' for the id"),
         ({"id_column": "y"}, "both target and id"),

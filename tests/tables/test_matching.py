@@ -80,7 +80,7 @@ def test_missing_columns_are_listed_with_a_guess() -> None:
         features({"age": [1], "colour": ["red"], "Size ": [1]})
     with pytest.raises(TableError, match="has no column 'size': there are 'x'"):
         features({"age": [1], "colour": ["red"], "x": [1]})
-    with pytest.raises(TableError, match="has no column 'size': the table has no other"):
+    with pytest.raises(TableError, match="has no column 'size', which the model needs"):
         features({"age": [1], "colour": ["red"]})
     with pytest.raises(TableError, match=r"lacks 2 columns .*: 'age' and 'size'; it has 'colour'"):
         features({"colour": ["red"]})

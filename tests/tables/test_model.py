@@ -32,6 +32,7 @@ def test_no_rows_have_no_predictions(ugly_model: TableModel, ugly: Path) -> None
 
 def test_a_model_is_shown_shortly_and_escaped_in_notebooks(ugly_model: TableModel) -> None:
     assert len(repr(ugly_model)) < 1000
+    pytest.importorskip("jinja2")
     page = ugly_model._repr_html_()
     assert "<b>x</b>" not in page and "&lt;b&gt;x&lt;/b&gt;" in page
 

@@ -70,7 +70,7 @@ def make_ripley(n_train: int = 250, n_test: int = 1000, random_state: Any = 0) -
 
     Each class is an equal mixture of two Gaussians in the plane, with means (-0.7, 0.3) and
     (0.3, 0.3) against (-0.3, 0.7) and (0.4, 0.7), and covariance 0.03 I. As in the published
-    rows, every Gaussian gives the same number of rows. Bayes' rule errs on 8.9 % of all such rows,
+    rows, every Gaussian gives the same number of rows. Bayes' rule errs on 8.9% of all such rows,
     and on 8.0 % of the published test rows.
 
     Parameters

@@ -65,8 +65,10 @@ def plane_of(X: Any, *, grid_resolution: int, margin: float) -> Plane:
     points: Any = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
     names = ("$x_1$", "$x_2$")
     if hasattr(X, "columns"):
-        names = (str(X.columns[0]), str(X.columns[1]))
-        points = type(X)(dict(zip(X.columns, points.T, strict=True)))
+        kind = type(X)  # of pyarrow with other names than pandas and polars
+        columns = X.column_names if hasattr(kind, "column_names") else X.columns
+        names = (str(columns[0]), str(columns[1]))
+        points = getattr(kind, "from_pydict", kind)(dict(zip(columns, points.T, strict=True)))
     return Plane(x1, x2, rows, points, names)
 
 

@@ -23,8 +23,8 @@ def check_columns(inputs: Sequence[Input], columns: Sequence[str]) -> None:
         return
     if len(missing) == 1:
         others = [name for name in columns if name not in {each.name for each in inputs}]
-        hint = did_you_mean(missing[0], others) if others else "the table has no other columns."
-        raise TableError(f"The table has no column {quoted(missing[0])}: {hint}")
+        hint = f": {did_you_mean(missing[0], others)}" if others else ", which the model needs."
+        raise TableError(f"The table has no column {quoted(missing[0])}{hint}")
     raise TableError(
         f"The table lacks {counted(len(missing), 'column')} of the model: {listed(missing)}"
         f"; it has {listed(columns)}."

@@ -128,6 +128,10 @@ def left_out_remarks(n: int) -> list[str]:
 
 def with_labels(frame: Any, labels: Any) -> tuple[Any, str]:
     """A frame with labels as a further column, and its name."""
+    if np.ndim(labels) == 0:
+        raise SettingError(
+            "target", f"must be the name of a column or one label per row, got {labels!r}."
+        )
     name = str(getattr(labels, "name", None) or TARGET)
     if name in frame.columns:
         raise TableError(
