@@ -129,6 +129,10 @@ MADE = {
     "full, tables": lambda: quadratic(9, (2, 2, 2), 7),
     "one input": lambda: quadratic(1, (1, 1), 8, density=1.0),
     "nothing left": nothing_left,
+    "far from zero": lambda: rescaled(
+        quadratic(3, (1, 2), 12), center=np.array([0.1, -900.0, 20.0])
+    ),
+    "many modes": lambda: quadratic(2, (40, 30), 13, density=0.05),
     "few of many inputs": lambda: quadratic(40, (1, 1), 10, density=0.004),
     "not standardised": lambda: quadratic(2, (2, 2), 11, standardize=False),
     "poly 1": lambda: kernel(PolynomialKernel(1, 0.3, 0.5), 3, 6, (1, 2), 20),

@@ -21,12 +21,17 @@ from sdgm.tables.inputs import Number
 
 # of a number beside its sign: one less than 32 bits have, so that the sum of two fits
 BITS = 30
+# of the upper half of a product of two numbers of 32 bits, which processors have in a register
+HALF_BITS = 32
+# of a sum of products beside its sign: the difference of two sums fits into 64 bits
+SUM_BITS = 61
+# features may use so many bits less than 32 have before each is shifted by a number of its own:
+# products of two then still have the 24 bits of a float
+MAX_SLACK = 4
 # behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float
 SCORE_BITS = 24
 # times 2^SCORE_BITS it is 2^60: the difference of two such scores fits into 64 bits
 LARGEST_FIXED_SCORE = 2.0**36
-# of the inverse of a sum of exponentials: its product with a sum of BITS bits fits into 64
-INVERSE_BITS = 61
 # 2^-t in units of 2^-BITS is zero from here on
 FAR_EXPONENT = 32
 # furthest that a number of 64 bits is shifted
@@ -40,8 +45,6 @@ FLAG_BITS = 28
 EXP_ERROR = 2.0**-27
 # a larger bound says nothing about probabilities that matter
 LARGEST_BOUND = 0.05
-# the sum of this many exponentials of BITS bits, times 2^SCORE_BITS, fits into 64 bits
-MAX_EXPONENTIALS = 256
 # for products of errors, which the bound leaves out
 HIGHER_ORDER = 1.001
 
@@ -60,28 +63,95 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Scaled:
+    """Inputs that all have one unit: z = ((feature - center) * scale) >> shift."""
+
+    z_bits: int
+    scale: IntArray  # (n_used,)
+    shift: IntArray
+    norm_shift: int  # the squared norm is divided by two to this power
+    weight_bits: int
+    column_bits: int
+    kernel: Steps | None
+
+
+@dataclass(frozen=True)
 class Fixed:
     """The numbers of a header in fixed point; "bits" are those behind the point."""
 
     range: float  # largest standardised input, a power of two
-    z_bits: int
     input_bits: IntArray  # (n_inputs,); negative for large units
-    center: IntArray  # (n_used,); z = ((feature - center) * scale) >> shift
-    scale: IntArray
-    shift: IntArray
     feature_bits: IntArray
-    norm_shift: int  # the squared norm is divided by two to this power
+    center: IntArray  # (n_used,)
+    one: int  # the factor one of monomials
     weight: IntArray  # (n_components, n_columns)
-    weight_bits: int
     offset: IntArray  # (n_components,)
-    kernel: Steps | None
-    column_bits: int
+    score_bits: int
     error: float  # the most that a probability can be off, for inputs within the range
+    scaled: Scaled | None = None  # None: z = (feature - center) << shift, weights take the rest
+    shift: IntArray | int = 0  # (n_used,), or the same for all
 
 
 def fixed_point(plan: Plan) -> Fixed:
     """Choose units, round, and bound the error; refused where it is too large."""
-    r = _input_range(plan)
+    basis = plan.basis
+    is_plain = isinstance(basis, Monomials) and not np.any(basis.first == SQUARED_NORM)
+    fixed = (_folded if is_plain else _standardized)(plan, _input_range(plan))
+    error = fixed.error
+    _require(plan, error <= LARGEST_BOUND, f"probabilities could be off by {error:.2g}")
+    return fixed
+
+
+def _folded(plan: Plan, r: float) -> Fixed:
+    """Monomials of inputs in units of their own, whose scales are in the weights.
+
+    A column is the upper half of a product; half a unit, which is cut off on average, is in the
+    offset. The sum of weighted columns is a score.
+    """
+    basis = plan.basis
+    assert isinstance(basis, Monomials)
+    input_bits, feature_bits = _bits_of_inputs(plan, r)
+    furthest = np.ldexp(r / plan.inverse_scale, feature_bits)
+    shifts = BITS + 1 - np.array([_log2(value) for value in furthest], dtype=np.int64)
+    _require(plan, np.all(shifts <= BITS), "an input is far from zero")
+    fewest = int(shifts.min(initial=BITS))
+    shift = fewest if shifts.max(initial=0) <= fewest + MAX_SLACK else shifts
+    # a unit of z, standardised; the last one is the constant's
+    unit = np.append(plan.inverse_scale * 2.0 ** -(feature_bits + shift), 2.0**-BITS)
+    most = np.append(np.full(len(plan.used), 2.0 ** (BITS + 1)), 2.0**BITS) * unit
+    bound = np.append(np.full(len(plan.used), r), 1.0)
+    # an input and its center are rounded, and it may be clipped just before the range ends
+    e_z = np.append(2.0 * plan.inverse_scale * 2.0**-feature_bits, 0.0)
+    a, b = basis.first, basis.second
+    step = unit[a] * unit[b] * 2.0**HALF_BITS
+    columns = bound[a] * bound[b]
+    e_columns = bound[a] * e_z[b] + bound[b] * e_z[a] + e_z[a] * e_z[b] + 0.5 * step
+    weights, used = np.abs(plan.coef), plan.coef != 0.0
+    largest = float((np.abs(plan.offset) + weights @ (most[a] * most[b] + step)).max())
+    _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
+    bits = min(
+        SUM_BITS - _log2(largest),
+        BITS - _log2(max(float((weights * step).max(initial=0.0)), 2.0**-BITS)),
+    )
+    _require(plan, bits >= SCORE_BITS, "its weights are too large")
+    weight = _whole(plan.coef * step, bits)
+    e_scores = weights @ e_columns + used @ ((columns + e_columns) / step) * 2.0 ** -(bits + 1)
+    return Fixed(
+        range=r,
+        input_bits=input_bits.astype(np.int16),
+        feature_bits=feature_bits,
+        center=_whole(plan.center, feature_bits).astype(np.int32),
+        one=2**BITS,
+        weight=weight.astype(np.int32),
+        offset=_whole(plan.offset, bits) + weight.sum(axis=1) // 2,
+        score_bits=bits,
+        error=_error_of_probabilities(float(e_scores.max()) + 2.0**-bits, len(plan.offset)),
+        shift=shift,
+    )
+
+
+def _standardized(plan: Plan, r: float) -> Fixed:
+    """Standardised inputs, which kernels and the squared norm need, in one unit."""
     z_bits = BITS - _log2(r)
     input_bits, feature_bits = _bits_of_inputs(plan, r)
     scale_bits = np.array([BITS - _log2(value) for value in plan.inverse_scale], dtype=np.int64)
@@ -109,28 +179,23 @@ def fixed_point(plan: Plan) -> Fixed:
     _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
     e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
-    error = _error_of_probabilities(float(e_scores.max()), len(plan.offset))
-    _require(plan, error <= LARGEST_BOUND, f"probabilities could be off by {error:.2g}")
+    scale = _whole(plan.inverse_scale, scale_bits).astype(np.int32)
     return Fixed(
         range=r,
-        z_bits=z_bits,
         input_bits=input_bits.astype(np.int16),
-        center=_whole(plan.center, feature_bits).astype(np.int32),
-        scale=_whole(plan.inverse_scale, scale_bits).astype(np.int32),
-        shift=shift,
         feature_bits=feature_bits,
-        norm_shift=norm_shift,
+        center=_whole(plan.center, feature_bits).astype(np.int32),
+        one=2**z_bits,
         weight=_whole(coef, weight_bits).astype(np.int32),
-        weight_bits=weight_bits,
         offset=_whole(plan.offset, SCORE_BITS),
-        kernel=kernel,
-        column_bits=bits,
-        error=error,
+        score_bits=SCORE_BITS,
+        error=_error_of_probabilities(float(e_scores.max()), len(plan.offset)),
+        scaled=Scaled(z_bits, scale, shift, norm_shift, weight_bits, bits, kernel),
     )
 
 
 def _require(plan: Plan, holds: bool | np.bool_, reason: str) -> None:
-    if not holds or len(plan.offset) > MAX_EXPONENTIALS:
+    if not holds:
         raise ValueError(
             f"the model does not fit into fixed point: {reason}; use precision='float'."
         )
@@ -145,6 +210,11 @@ def _log2(value: float) -> int:
 def term_shift(n_terms: int) -> int:
     """Bits that each product of two numbers loses, so that the sum of n_terms fits into 64 bits."""
     return max(0, _log2(n_terms) - 2) if n_terms else 0
+
+
+def sum_shift(n_components: int) -> int:
+    """Bits that a sum of exponentials loses, so that twice what is left fits into 32 bits."""
+    return max(0, _log2(n_components) - 1)
 
 
 def _whole(values: FloatArray, bits: IntArray | int) -> IntArray:
@@ -259,10 +329,11 @@ def _error_of_probabilities(e_score: float, n_components: int) -> float:
 
     Scores off by e move the odds of a class by a factor of at most exp(2 e), which moves its
     probability by at most tanh(e / 2). Then come the exponentials, each of a difference of scores
-    that is rounded once more, in sum and total, and the rounding of the inverse and the quotient.
+    that is rounded once more, in sum and total, and the rounding of both and of the quotient.
     """
-    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS + 2.0 ** (BITS - INVERSE_BITS)
+    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS
     error = math.tanh(e_score / 2.0) + 2.0 * n_components * e_exp + 2.0**-SCORE_BITS
+    error += 2.0 ** (sum_shift(n_components) + 1 - BITS)
     error *= HIGHER_ORDER
     unit = 10.0 ** (math.floor(math.log10(error)) - 1)
     return float(f"{math.ceil(error / unit) * unit:.1e}")  # two digits, rounded up

@@ -51,7 +51,7 @@ def real_arithmetic(plan: Plan, tables: Tables) -> Arithmetic:
         offset=plan.offset,
         weight=plan.coef,
         vectors=basis.vectors if isinstance(basis, KernelBasis) else None,
-        monomial=f"score[k] += {name}_weight[i] * z[{name}_first[i]] * z[{name}_second[i]];",
+        monomial=f"sum += {name}_weight[i] * z[{{}}] * z[{{}}];".format,
         kernel_term=f"{name}_weight[i] * kernel",
         part=f"const {real} part = exp{_suffix(real)}(score[k] - most);",
         sums="p",
