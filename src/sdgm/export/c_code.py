@@ -74,12 +74,21 @@ def accept_function(name: str, value: str, body: str) -> str:
 
 
 def kernel_function(
-    name: str, value: str, wide: str, D: int, *, words: str, start: str, term: str, end: str
+    name: str,
+    value: str,
+    wide: str,
+    vector: str,
+    D: int,
+    *,
+    words: str,
+    start: str,
+    term: str,
+    end: str,
 ) -> str:
     """The kernel of two standardised rows: a sum over inputs, and statements that end it."""
     return function(
         words,
-        f"{wide} {name}_kernel(const {value} z[{D}], const {value} v[{D}])",
+        f"{wide} {name}_kernel(const {value} z[{D}], const {vector} v[{D}])",
         f"    {wide} sum = {start};\n    size_t i;\n{loop('i', D, f'sum += {term};')}\n{end}",
     )
 

@@ -28,6 +28,9 @@ SUM_BITS = 61
 # features may use so many bits less than 32 have before each is shifted by a number of its own:
 # products of two then still have the 24 bits of a float
 MAX_SLACK = 4
+# bits that an input of a rounded model may lose for the unit of the others: 20 are left, many more
+# than its weights have
+MAX_COARSER = 10
 # behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float
 SCORE_BITS = 24
 # times 2^SCORE_BITS it is 2^60: the difference of two such scores fits into 64 bits
@@ -54,6 +57,7 @@ class Steps:
     """Units of a kernel value's steps."""
 
     vectors: IntArray
+    vector_shift: int  # bits that they lack of the unit of standardised inputs
     term_shift: int  # bits that each term of the sum over inputs loses, so that the sum fits
     sum_bits: int  # behind the point of the sum
     factor: int = 0  # what the sum is multiplied by, with its bits behind the point
@@ -110,15 +114,22 @@ def _folded(plan: Plan, r: float) -> Fixed:
     """
     basis = plan.basis
     assert isinstance(basis, Monomials)
-    input_bits, feature_bits = _bits_of_inputs(plan, r)
+    feature_bits = _bits_of_features(plan, r)
+    coarser = _to_one_unit(plan.inverse_scale, feature_bits)
+    if coarser is not None:
+        feature_bits = coarser
     furthest = np.ldexp(r / plan.inverse_scale, feature_bits)
     shifts = BITS + 1 - np.array([_log2(value) for value in furthest], dtype=np.int64)
     _require(plan, np.all(shifts <= BITS), "an input is far from zero")
-    fewest = int(shifts.min(initial=BITS))
-    shift = fewest if shifts.max(initial=0) <= fewest + MAX_SLACK else shifts
-    # a unit of z, standardised; the last one is the constant's
-    unit = np.append(plan.inverse_scale * 2.0 ** -(feature_bits + shift), 2.0**-BITS)
-    most = np.append(np.full(len(plan.used), 2.0 ** (BITS + 1)), 2.0**BITS) * unit
+    shift: IntArray | int = shifts
+    fewest, one = int(shifts.min(initial=BITS)), 2**BITS
+    if coarser is not None or shifts.max(initial=0) <= fewest + MAX_SLACK:
+        shift = fewest
+    units = plan.inverse_scale * 2.0 ** -(feature_bits + shift)  # of z, standardised
+    if coarser is not None:
+        one = round(1.0 / units[0])
+    unit = np.append(units, 1.0 / one)
+    most = np.append(np.full(len(units), 2.0 ** (BITS + 1)), one) * unit
     bound = np.append(np.full(len(plan.used), r), 1.0)
     # an input and its center are rounded, and it may be clipped just before the range ends
     e_z = np.append(2.0 * plan.inverse_scale * 2.0**-feature_bits, 0.0)
@@ -126,7 +137,7 @@ def _folded(plan: Plan, r: float) -> Fixed:
     step = unit[a] * unit[b] * 2.0**HALF_BITS
     columns = bound[a] * bound[b]
     e_columns = bound[a] * e_z[b] + bound[b] * e_z[a] + e_z[a] * e_z[b] + 0.5 * step
-    weights, used = np.abs(plan.coef), plan.coef != 0.0
+    weights = np.abs(plan.coef)
     largest = float((np.abs(plan.offset) + weights @ (most[a] * most[b] + step)).max())
     _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
     bits = min(
@@ -135,14 +146,18 @@ def _folded(plan: Plan, r: float) -> Fixed:
     )
     _require(plan, bits >= SCORE_BITS, "its weights are too large")
     weight = _whole(plan.coef * step, bits)
-    e_scores = weights @ e_columns + used @ ((columns + e_columns) / step) * 2.0 ** -(bits + 1)
+    e_weights = np.abs(np.ldexp(weight, -bits) - plan.coef * step)
+    if not e_weights.any():  # rounded before: without the zeros at their ends
+        spare = min(_trailing_zeros(weight), bits - SCORE_BITS)
+        bits, weight = bits - spare, weight >> spare
+    e_scores = weights @ e_columns + e_weights @ ((columns + e_columns) / step)
     return Fixed(
         range=r,
-        input_bits=input_bits.astype(np.int16),
+        input_bits=_bits_of_inputs(plan, feature_bits).astype(np.int16),
         feature_bits=feature_bits,
         center=_whole(plan.center, feature_bits).astype(np.int32),
-        one=2**BITS,
-        weight=weight.astype(np.int32),
+        one=one,
+        weight=_in_fewest_bytes(weight),
         offset=_whole(plan.offset, bits) + weight.sum(axis=1) // 2,
         score_bits=bits,
         error=_error_of_probabilities(float(e_scores.max()) + 2.0**-bits, len(plan.offset)),
@@ -153,7 +168,7 @@ def _folded(plan: Plan, r: float) -> Fixed:
 def _standardized(plan: Plan, r: float) -> Fixed:
     """Standardised inputs, which kernels and the squared norm need, in one unit."""
     z_bits = BITS - _log2(r)
-    input_bits, feature_bits = _bits_of_inputs(plan, r)
+    feature_bits = _bits_of_features(plan, r)
     scale_bits = np.array([BITS - _log2(value) for value in plan.inverse_scale], dtype=np.int64)
     shift = feature_bits + scale_bits - z_bits
     _require(plan, np.all((shift >= 0) & (shift <= MAX_SHIFT)), "an input is far from zero")
@@ -177,16 +192,21 @@ def _standardized(plan: Plan, r: float) -> Fixed:
     weights, used = np.abs(coef), coef != 0.0
     largest = (np.abs(plan.offset) + weights @ columns).max()
     _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
-    e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
+    weight = _whole(coef, weight_bits)
+    e_weights = np.abs(np.ldexp(weight, -weight_bits) - coef)
+    if not e_weights.any():
+        spare = min(_trailing_zeros(weight), weight_bits + bits - SCORE_BITS)
+        weight_bits, weight = weight_bits - spare, weight >> spare
+    e_scores = weights @ e_columns + e_weights @ (columns + e_columns)
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
     scale = _whole(plan.inverse_scale, scale_bits).astype(np.int32)
     return Fixed(
         range=r,
-        input_bits=input_bits.astype(np.int16),
+        input_bits=_bits_of_inputs(plan, feature_bits).astype(np.int16),
         feature_bits=feature_bits,
         center=_whole(plan.center, feature_bits).astype(np.int32),
         one=2**z_bits,
-        weight=_whole(coef, weight_bits).astype(np.int32),
+        weight=_in_fewest_bytes(weight),
         offset=_whole(plan.offset, SCORE_BITS),
         score_bits=SCORE_BITS,
         error=_error_of_probabilities(float(e_scores.max()), len(plan.offset)),
@@ -230,19 +250,51 @@ def _input_range(plan: Plan) -> float:
     return 2.0 ** _log2(furthest)
 
 
-def _bits_of_inputs(plan: Plan, r: float) -> tuple[IntArray, IntArray]:
-    """Bits behind the point of inputs and of the features that are used."""
+def _bits_of_features(plan: Plan, r: float) -> IntArray:
+    """Bits behind the point of the features that are used."""
     largest = np.abs(plan.center) + r / plan.inverse_scale
+    is_number = [
+        isinstance(i, Number) and k == 0 for i in plan.inputs for k in range(len(i.features))
+    ]
+    bits = np.full(len(plan.used), FLAG_BITS, dtype=np.int64)
+    for at in np.flatnonzero(np.array(is_number)[plan.used]):
+        bits[at] = BITS - _log2(largest[at])
+    return bits
+
+
+def _bits_of_inputs(plan: Plan, feature_bits: IntArray) -> IntArray:
+    """Bits behind the point of inputs: zero of categories, and of what is not used."""
     position = {feature: i for i, feature in enumerate(plan.used.tolist())}
-    input_bits = np.zeros(len(plan.inputs), dtype=np.int64)
-    feature_bits = np.full(len(plan.used), FLAG_BITS, dtype=np.int64)
+    bits = np.zeros(len(plan.inputs), dtype=np.int64)
     feature = 0
     for i, column in enumerate(plan.inputs):
         if isinstance(column, Number) and feature in position:
-            at = position[feature]
-            input_bits[i] = feature_bits[at] = BITS - _log2(largest[at])
+            bits[i] = feature_bits[position[feature]]
         feature += len(column.features)
-    return input_bits, feature_bits
+    return bits
+
+
+def _to_one_unit(inverse_scale: FloatArray, feature_bits: IntArray) -> IntArray | None:
+    """Fewer bits, so that standardised features have one unit, where scales are powers of two."""
+    mantissa, exponent = np.frexp(inverse_scale)
+    z_bits = feature_bits - exponent
+    if not len(z_bits) or not np.all(mantissa == 0.5) or np.ptp(z_bits) > MAX_COARSER:
+        return None
+    return feature_bits - (z_bits - z_bits.min())
+
+
+def _trailing_zeros(values: IntArray) -> int:
+    """Bits that are zero at the end of all."""
+    together = int(np.bitwise_or.reduce(np.abs(values), axis=None))
+    return (together & -together).bit_length() - 1 if together else 0
+
+
+def _in_fewest_bytes(values: IntArray) -> IntArray:
+    """In the smallest type of up to 32 bits that holds all."""
+    for dtype in np.int8, np.int16:
+        if np.abs(values).max(initial=0) <= np.iinfo(dtype).max:
+            return values.astype(dtype)
+    return values.astype(np.int32)
 
 
 def _monomials(
@@ -268,7 +320,11 @@ def _kernel(
     kernel, vectors, D = basis.kernel, np.abs(basis.vectors), len(e_z)
     z_bits = BITS - _log2(r)
     e_v = 2.0 ** -(z_bits + 1)
-    whole = _whole(basis.vectors, z_bits).astype(np.int32)
+    whole = _whole(basis.vectors, z_bits)
+    spare = 0
+    if np.array_equal(np.ldexp(whole, -z_bits), basis.vectors):  # rounded before
+        spare, e_v = _trailing_zeros(whole), 0.0
+    whole = _in_fewest_bytes(whole >> spare)
     if isinstance(kernel, RBFKernel):
         bound = D * (2.0 * r) ** 2
         bits = BITS - _log2(bound)
@@ -283,7 +339,7 @@ def _kernel(
         e_t += 2.0 ** -(SCORE_BITS + 1)
         error = math.log(2.0) * e_t + EXP_ERROR + 2.0**-BITS
         factor = int(_whole(np.array(rate), rate_bits))
-        steps = Steps(whole, term_shift(4 * D), bits, factor, rate_bits)
+        steps = Steps(whole, spare, term_shift(4 * D), bits, factor, rate_bits)
         n = len(vectors)
         return steps, np.ones(n), np.full(n, error), BITS
     bound = r * vectors.sum(axis=1)
@@ -291,7 +347,7 @@ def _kernel(
     bits = min(BITS - _log2(float(bound.max())), 2 * z_bits - lost)
     error = vectors @ e_z + (r + e_z).sum() * e_v + 2.0 ** -(bits + 1)
     error = error + D * 2.0 ** -(2 * z_bits - lost + 1)
-    steps = Steps(whole, lost, bits)
+    steps = Steps(whole, spare, lost, bits)
     if isinstance(kernel, LinearKernel):
         return steps, bound, error, bits
     assert isinstance(kernel, PolynomialKernel)

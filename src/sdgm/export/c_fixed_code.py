@@ -244,10 +244,12 @@ def _kernel(basis: KernelBasis, scaled: Scaled, name: str) -> str:
     """The kernel of two standardised rows."""
     steps = scaled.kernel
     assert steps is not None
-    bits, start, term = steps.powers, "0", "(int64_t)z[i] * v[i]"
+    v = f"v[i] * {1 << steps.vector_shift}" if steps.vector_shift else "v[i]"
+    bits, start, term = steps.powers, "0", f"(int64_t)z[i] * ({v})"
     lines = [f"sum = {rounded('sum', 2 * scaled.z_bits - steps.term_shift - steps.sum_bits)};"]
     if isinstance(basis.kernel, RBFKernel):
-        term = "((int64_t)z[i] - v[i]) * ((int64_t)z[i] - v[i])"
+        apart = f"((int64_t)z[i] - {v})"
+        term = f"{apart} * {apart}"
         shift = steps.sum_bits + steps.factor_bits - SCORE_BITS
         lines.append(f"return {name}_exp2({rounded(f'sum * {steps.factor}', shift)});")
     elif not bits:
@@ -263,6 +265,7 @@ def _kernel(basis: KernelBasis, scaled: Scaled, name: str) -> str:
         name,
         "int32_t",
         "int64_t",
+        f"{steps.vectors.dtype}_t",
         basis.vectors.shape[1],
         words=f"Kernel of two standardised rows, in units of 2^{-scaled.column_bits}.",
         start=start,
