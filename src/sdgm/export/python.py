@@ -25,6 +25,8 @@ INPUTS = {inputs}
 
 def predict_proba(x):
     """Probabilities of the classes. x has a value for every input, None if it is missing."""
+    if len(x) != len(INPUTS):
+        raise ValueError("a row must have %d values, got %d" % (len(INPUTS), len(x)))
     features = []
     for (name, rest, extra), value in zip(INPUTS, x):
         missing = value is None or (isinstance(value, float) and isnan(value))
