@@ -11,7 +11,7 @@ from sdgm.atomic import checked_path, replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c_plan import Plan, Precision, make_plan
-from sdgm.export.model import ExportModel, exportable
+from sdgm.export.model import only_what_is_read
 from sdgm.tables.inputs import Category
 
 TEXT = '''\
@@ -88,7 +88,7 @@ def to_python(
     kind = choice("precision", precision, Precision)
     if kind is Precision.FIXED:
         raise ValueError("precision must be 'double' or 'float' in Python, got 'fixed'.")
-    own = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    own = only_what_is_read(model)
     plan = make_plan(own, kind)
     text = _text(plan)
     if path is not None:

@@ -11,7 +11,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.model.features import SQUARED_NORM, Monomials
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.kernels import KernelBasis
-from sdgm.export.model import ExportModel, exportable
+from sdgm.export.model import ExportModel, only_what_is_read
 
 FEWEST_BITS, MOST_BITS = 2, 24
 
@@ -51,7 +51,7 @@ def rounded(model: Any, bits: int = 8) -> ExportModel:
     """
     if not FEWEST_BITS <= bits <= MOST_BITS:
         raise ValueError(f"bits must be from {FEWEST_BITS} to {MOST_BITS}, got {bits}.")
-    numbers = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    numbers = only_what_is_read(model)
     return ExportModel(numbers.inputs, rounded_model(numbers.model, bits))
 
 
