@@ -212,8 +212,9 @@ def _monomial_sums(plan: Plan, basis: Monomials, a: Arithmetic, tables: Tables) 
     z[{n_used}] = {a.one};
 {norm}    i = 0;
     for (k = 0; k < {K}U; ++k) {{
+        const size_t end = {name}_end[k];
         {a.wide} sum = {name}_offset[k];
-        while (i < {name}_end[k]) {{
+        while (i < end) {{
             {a.monomial(*indices)}
             ++i;
         }}
