@@ -47,7 +47,7 @@ def logistic() -> Any:
 METHODS: dict[str, Callable[[int, int], Any]] = {
     "KernelSDGMClassifier()": lambda D, seed: KernelSDGMClassifier(random_state=seed),
     "SDGMClassifier()": lambda D, seed: SDGMClassifier(random_state=seed),
-    "SVM, tuned": lambda D, seed: make_pipeline(
+    "tuned SVM": lambda D, seed: make_pipeline(
         StandardScaler(), TunedSVMClassifier(gammas=[f / D for f in (0.1, 0.3, 1.0, 3.0)])
     ),
     "logistic regression": lambda D, seed: make_pipeline(StandardScaler(), logistic()),
@@ -59,7 +59,7 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     ),
     "random forest": lambda D, seed: RandomForestClassifier(300, random_state=seed),
     "gradient boosting": lambda D, seed: HistGradientBoostingClassifier(random_state=seed),
-    "Gaussian mixtures, BIC": lambda D, seed: make_pipeline(
+    "Gaussian mixtures by BIC": lambda D, seed: make_pipeline(
         StandardScaler(), GaussianMixtureBayesClassifier(4, n_init=1, random_state=seed)
     ),
 }
@@ -196,7 +196,7 @@ def summary(records: Sequence[Record]) -> str:
 def behind(records: Sequence[Record]) -> list[str]:
     """The sets where an automatic fit errs more than the better of two simple rivals."""
     methods = values_of(records, "method")
-    rivals = [name for name in ("SVM, tuned", "logistic regression") if name in methods]
+    rivals = [name for name in ("tuned SVM", "logistic regression") if name in methods]
     if not rivals:
         return []
 

@@ -21,6 +21,7 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "RARE_ROWS", 30)
     monkeypatch.setattr(many_rows, "LARGE_ROWS", 1000)
     monkeypatch.setattr(many_rows, "MAX_ROWS", 1000)
+    monkeypatch.setattr(many_rows, "CHOSEN_AT_ONCE", 1000)
     monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 800)  # half as many where a second follows
     monkeypatch.setattr(many_rows, "MIDDLE_ROWS", 600)
     monkeypatch.setattr(sampled, "ENOUGH_ROWS", 8)

@@ -104,7 +104,8 @@ def test_a_search_over_a_setting_leaves_the_others_open() -> None:
 def test_of_many_rows_a_sample_chooses_and_all_decide(
     estimator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sdgm.scale.many_rows.MAX_ROWS", 300)
+    for name in ("MAX_ROWS", "CHOSEN_AT_ONCE"):
+        monkeypatch.setattr(f"sdgm.scale.many_rows.{name}", 300)
     X, y = make_moons(2_000, noise=0.2, random_state=0)
     model = estimator(random_state=0).fit(X, y)
     assert set(model.chosen_) == set(estimator.fixed_settings)

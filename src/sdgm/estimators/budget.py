@@ -94,10 +94,9 @@ def model_at(model: FittedModel, point: Point, labelled: Sample) -> FittedModel:
         Rows with labels, for the covariance of the weights.
     """
     smaller = model.with_weights(point.state)
-    if keeps_covariance(smaller.n_weights):
-        with suppress(FloatingPointError), np.errstate(over="raise"):
-            covariance = honest_covariance(smaller, labelled.X, labelled.y, labelled.s)
-            return replace(smaller, covariance=covariance)
+    with suppress(FloatingPointError), np.errstate(over="raise"):
+        covariance = honest_covariance(smaller, labelled.X, labelled.y, labelled.s)
+        return replace(smaller, covariance=covariance)
     return smaller
 
 
@@ -149,7 +148,12 @@ def within_budget(
 def honest_covariance(
     model: FittedModel, X: FloatArray, y: IntArray, s: FloatArray
 ) -> FloatArray | None:
-    """Posterior covariance of the model's weights given the labels, each row counted once."""
+    """Posterior covariance of the model's weights given the labels, each row counted once.
+
+    None if there are too many.
+    """
+    if not keeps_covariance(model.n_weights):
+        return None
     Z = model.columns(X)
     try:
         return laplace_covariance(Rows(Z, y, s), np.eye(Z.shape[1]), model.state)

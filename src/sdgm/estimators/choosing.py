@@ -8,7 +8,8 @@
    faithful if it loses next to nothing, or next to nothing in comparison with what the teacher
    itself does not know.
 4. If none is, the closest learns again with more replicates: it comes closer, and keeps more
-   weights.
+   weights. Of many classes all have the same columns (`shared_columns`), perhaps of a sharper
+   kernel.
 5. From the chosen one weights are removed as long as that makes no difference to its divergence.
 
 Labels enter through the teacher alone, and no candidate is cross-validated: a sparse model can only
@@ -28,6 +29,7 @@ from sdgm._typing import FloatArray
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.state import Record, State, Stop
 from sdgm.core.selection.elimination import Point
+from sdgm.core.selection.screening import MAX_WEIGHTS
 from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.budget import (
     divergence_within,
@@ -42,7 +44,7 @@ from sdgm.estimators.plan import Plan
 from sdgm.estimators.prediction import predicted_log_proba
 from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import Run
-from sdgm.estimators.students import replicated, scale_finder, student_fit
+from sdgm.estimators.students import ScaleFinder, replicated, student_fit
 from sdgm.estimators.training import Candidate, Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 from sdgm.scale.table import LARGE_ROWS
@@ -116,7 +118,8 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
         plan = replace(plan.with_settings(plan.previous[1].chosen), previous=None)
     labelled = problem.sample
     rows = labelled.X, problem.y, problem.s
-    unlimited = replace(plan, max_weights=None)  # the choice comes first
+    may_share = plan.may_share and plan.max_weights is None and plan.max_divergence is None
+    unlimited = replace(plan, max_weights=None, may_share=may_share)  # the choice comes first
     choice = choose(unlimited, targets, problem.classes, run, plan.max_weights)
     fit, chosen = choice.fit, choice.tried[0].parameters
     model = replace(
@@ -330,6 +333,13 @@ def tried_candidates(
         )
         if closest.replicates > replicates:
             return
+        if closest.n_weights > MAX_WEIGHTS:  # all classes have all columns: few need not do
+            gamma = closest.parameters.get("gamma")
+            if isinstance(gamma, float) and plan.settings.chooses("gamma"):
+                sharper = scales.for_shared_columns(closest.parameters["kernel"])
+                if sharper != gamma:
+                    attempt({**closest.parameters, "gamma": sharper}, replicates)
+            return
         is_near = simple is not closest and simple.divergence <= NEARLY * closest.divergence
         for start in (closest, simple) if is_near else (closest,):
             for factor in MORE_REPLICATES:
@@ -342,10 +352,10 @@ def tried_candidates(
             if min(each.divergence for each, _ in tried) < closest.divergence:
                 return
 
-    replicates, find_scale = plan.form.replicates, scale_finder(plan, targets, classes, tolerance)
+    replicates, scales = plan.form.replicates, ScaleFinder(plan, targets, classes, tolerance)
     shape: tuple[int, int] = targets.learned.X.shape
     n_simple = 0  # candidates of the first round that did not fail
-    for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
+    for round_ in plan.form.rounds(plan.settings, shape, len(classes), scales.smoothest):
         for parameters in round_:
             attempt(parameters, replicates)
             if tried and is_interrupted(tried[-1].candidate):

@@ -35,6 +35,11 @@ class Form(Protocol):
         """How often each row counts when a sparse model learns from a dense one."""
         ...
 
+    @property
+    def rows_per_shared_weight(self) -> float:
+        """Rows from which on all classes may have the same columns, per weight."""
+        ...
+
     def check(self) -> None:
         """Refuse settings that cannot be."""
         ...

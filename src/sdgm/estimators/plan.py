@@ -63,6 +63,9 @@ class Plan:
         What a warm start goes on from.
     inputs : (n_inputs,) array or None
         Features that are read; None for all.
+    may_share : bool
+        Whether all classes may have the same columns where they are many, in a model of more
+        numbers.
     """
 
     settings: OpenSettings
@@ -86,6 +89,7 @@ class Plan:
     teacher: Any = None
     previous: tuple[FittedModel, Training] | None = field(default=None, repr=False)
     inputs: IntArray | None = None
+    may_share: bool = True
 
     @property
     def merges_rows(self) -> bool:

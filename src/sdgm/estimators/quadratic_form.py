@@ -32,6 +32,9 @@ class QuadraticForm:
     is_precomputed: ClassVar[bool] = False
     # fewer than in the dual form: squares grow without bound between and beyond the rows
     replicates: ClassVar[float] = 8.0
+    # with fewer rows, as many weights of each class's own say the same: 1,000 rows of letter (26
+    # classes) have an error of 19.2% with 900 weights, and of 19.0% with 4,000
+    rows_per_shared_weight: ClassVar[float] = 1.0
 
     def check(self) -> None:
         """Refuse a covariance type that is not known."""

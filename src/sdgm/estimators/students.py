@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +36,7 @@ from sdgm.estimators.preparation import prepared_sample
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem, Sample
 from sdgm.estimators.requirements import smaller
 from sdgm.estimators.run import Run
+from sdgm.estimators.shared_columns import is_crowded, n_shared_columns, shared_fit
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory import require_memory
 
@@ -58,6 +57,9 @@ SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
 # of the scales that leave at most so many times what the best leaves unexplained, the smoothest
 # needs the fewest vectors; of an rbf kernel also of those that leave no more than may be lost
 ENOUGH = 1.5
+# the same where all classes share many columns. On 15,000 rows of letter (26 classes) the scale
+# that `ENOUGH` allows has an error of 16.4%, this one 4.3%, and the best of `SCALES` 5.0%
+NEARLY_BEST = 1.2
 
 
 def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
@@ -105,6 +107,13 @@ def student_fit(
         bounds = method.update_alpha.bounds
         pool = pool_of(Phi, rows)
         state = screened_state(Phi[:, pool], rows, share, (bounds.floor, bounds.cap))
+        n_shared = min(n_shared_columns(targets.n_rows), H)
+        has_rows = targets.n_rows >= plan.form.rows_per_shared_weight * n_shared * len(classes)
+        if plan.may_share and has_rows and is_crowded(state):
+            used = pool_of(Phi, rows, n_shared)
+            columns = some_columns(Phi, scale, basis, used, problem)
+            fit = shared_fit(problem, columns, rows, share, plan, run)
+            return replace(fit, training=replace(fit.training, history=among_all(fit, used)))
         needed = np.union1d([0], state.column)
         state = replace(state, column=np.searchsorted(needed, state.column))
         used = pool[needed]
@@ -164,36 +173,71 @@ def some_columns(
     return Columns(design, basis.take(used[1:] - 1), problem.X)
 
 
-def scale_finder(
-    plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], tolerance: float
-) -> Callable[[str], float]:
-    """Finds the scale of a kernel with which few columns explain the teacher's logits.
+class Scales(NamedTuple):
+    """What `SCALES` in units of ``plain`` leave unexplained, at rows of this weight."""
 
-    The smoothest with which they do, if that is up to a divergence of ``tolerance``.
+    plain: float
+    losses: list[float]
+    weight: float
+
+    def smoothest(self, enough: float) -> float:
+        """The smoothest that leaves no more than that."""
+        pairs = zip(SCALES, self.losses, strict=True)
+        return float(self.plain * next(factor for factor, loss in pairs if loss <= enough))
+
+
+class ScaleFinder:
+    """Scales of a kernel with which few columns explain the teacher's logits.
+
+    Parameters
+    ----------
+    plan : Plan
+    targets : Targets
+    classes : (C,) array
+    tolerance : float
+        Divergence up to which it is enough.
     """
 
-    @cache
-    def find(kernel: str) -> float:
-        own = plan.with_settings({"kernel": kernel, "gamma": "scale"})
-        problem = student_problem(own, targets, 1.0, classes)
-        plain = own.form.basis_at(problem, targets.n_rows).gamma  # type: ignore[attr-defined]
-        rows = Linearised.around(problem.y, problem.s)
-        order = np.random.RandomState(0).permutation(len(problem.y))[:SCALE_ROWS]
-        train, test = order[::2], order[1::2]
+    def __init__(
+        self, plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], tolerance: float
+    ) -> None:
+        self._plan, self._targets, self._classes = plan, targets, classes
+        self._tolerance = tolerance
+        self._known: dict[str, Scales] = {}
 
-        def loss_with(factor: float) -> float:
-            form = plan.with_settings({"kernel": kernel, "gamma": factor * plain}).form
-            basis = form.basis_at(problem, targets.n_rows, len(train))
-            Phi, _ = unit_columns(basis, problem)
-            return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
-
-        losses = [loss_with(factor) for factor in SCALES]
-        enough = ENOUGH * min(losses)
+    def smoothest(self, kernel: str) -> float:
+        """The smoothest that is enough for few columns."""
+        found = self._scales(kernel)
+        enough = ENOUGH * min(found.losses)
         if kernel == KernelName.RBF:
             # half of what is unexplained is the divergence, to second order
-            enough = max(enough, 2.0 * tolerance * float(problem.s[test].sum()))
-        return float(
-            plain * next(f for f, loss in zip(SCALES, losses, strict=True) if loss <= enough)
-        )
+            enough = max(enough, 2.0 * self._tolerance * found.weight)
+        return found.smoothest(enough)
 
-    return find
+    def for_shared_columns(self, kernel: str) -> float:
+        """The smoothest that is nearly the best, where columns need not be few."""
+        found = self._scales(kernel)
+        return found.smoothest(NEARLY_BEST * min(found.losses))
+
+    def _scales(self, kernel: str) -> Scales:
+        if kernel not in self._known:
+            self._known[kernel] = self._compared(kernel)
+        return self._known[kernel]
+
+    def _compared(self, kernel: str) -> Scales:
+        n_rows = self._targets.n_rows
+        own = self._plan.with_settings({"kernel": kernel, "gamma": "scale"})
+        problem = student_problem(own, self._targets, 1.0, self._classes)
+        plain = own.form.basis_at(problem, n_rows).gamma  # type: ignore[attr-defined]
+        order = np.random.RandomState(0).permutation(len(problem.y))[:SCALE_ROWS]
+        some = replace(problem, X=problem.X[order], y=problem.y[order], s=problem.s[order])
+        rows = Linearised.around(some.y, some.s)
+        train, test = np.arange(0, len(order), 2), np.arange(1, len(order), 2)
+
+        def loss_with(factor: float) -> float:
+            form = self._plan.with_settings({"kernel": kernel, "gamma": factor * plain}).form
+            basis = form.basis_at(problem, n_rows, len(train))
+            Phi, _ = unit_columns(basis, some)
+            return unexplained(Phi, rows, train, test, SCALE_COLUMNS)
+
+        return Scales(plain, list(map(loss_with, SCALES)), float(some.s[test].sum()))

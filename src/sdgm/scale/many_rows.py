@@ -37,13 +37,16 @@ from sdgm.scale.sampling import (
 from sdgm.scale.table import LARGE_ROWS as LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
+# rows up to which the teacher and the choice have all of them. Beyond, labels of all rows decide on
+# the weights, which takes longer than a teacher of so many
+CHOSEN_AT_ONCE = 16_384
 # one in this many rows of the second sample is used to find the mode while columns are added back
 PART = 4
 
 
 def rows_at_once(plan: Plan) -> int:
     """Number of rows up to which the structure is selected on all rows."""
-    return MAX_ROWS if can_be_taught(plan) and not is_given(plan.teacher) else LARGE_ROWS
+    return CHOSEN_AT_ONCE if can_be_taught(plan) and not is_given(plan.teacher) else LARGE_ROWS
 
 
 def why_not_by_sums(plan: Plan) -> str | None:
@@ -86,7 +89,8 @@ def fit_many_rows(
         if can_be_taught(plan):
             n_rows = min(len(table), MAX_ROWS)
         picked = drawn_sample(table, class_rows, n_rows, seed)
-    sample_plan = replace(plan.for_sample(seed), class_weight=None)
+    # shared columns of all rows would take too long
+    sample_plan = replace(plan.for_sample(seed), class_weight=None, may_share=False)
     problem = prepared(picked.X, classes[picked.y], picked.s, sample_plan)
     targets = targets_for(problem, sample_plan)
     if targets is None:

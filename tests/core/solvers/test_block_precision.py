@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from sdgm import SDGMClassifier
-from sdgm.core.objective.derivatives import derivatives_of_rows, gradient_of_rows
+from sdgm.core.data.rows import Rows
+from sdgm.core.model.state import State
+from sdgm.core.objective.derivatives import derivatives_of_rows, gradient_of_rows, mixture_at
+from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
     is_wide,
+    mean_block,
 )
 from sdgm.core.solvers.newton import maximize_over_w, newton_point
 from sdgm.core.solvers.truncated import (
@@ -123,3 +129,32 @@ def test_a_ridge_prior_ends_at_the_same_mode() -> None:
 )
 def test_blocks_are_summed_in_whichever_columns_are_less_work(m: int, p: int, wide: bool) -> None:
     assert is_wide(m, p) is wide  # p^2 against 2 p m + m^2: up to p = (1 + sqrt 2) m
+
+
+def test_one_block_for_all_is_the_mean_of_theirs() -> None:
+    rng = np.random.default_rng(0)
+    N, p, K = 30, 4, 3
+    state = State(
+        w=rng.normal(size=K * p),
+        alpha=np.tile([1.0, 2.0, 0.5, 3.0], K),
+        component=np.repeat(np.arange(K), p),
+        column=np.tile(np.arange(p), K),
+        pi=np.full(K, 1.0 / K),
+        component_class=np.arange(K),
+    )
+    rows = Rows(rng.normal(size=(N, p)), rng.integers(K, size=N), rng.uniform(0.5, 2.0, N))
+    whitening = whiten(np.diag([1.0, 0.5, 2.0, 1.0]), state)
+    mixture = mixture_at(whitening, whitening.to_theta(state.w), state)
+    assert whitening.is_alike
+    one, *others = mean_block(rows, mixture, whitening)
+    assert all(other is one for other in others)
+    assert len(others) == K - 1
+    np.testing.assert_allclose(one, np.mean(curvature_blocks(rows, mixture, whitening), axis=0))
+    precision = BlockPrecision.from_blocks(whitening.coordinates, [one, *others])
+    assert precision.cholesky[0] is precision.cholesky[-1]
+    b = rng.normal(size=K * p)
+    expected = np.linalg.solve(np.eye(p) + one, b.reshape(K, p).T).T.ravel()
+    np.testing.assert_allclose(precision.solve(b), expected)
+    unlike = replace(state, alpha=np.arange(1.0, 1.0 + K * p))
+    assert not whiten(np.diag([1.0, 0.5, 2.0, 1.0]), unlike).is_alike
+    assert not whiten(np.eye(p), state.keep_weights(np.arange(K * p) > 0)).is_alike

@@ -80,6 +80,17 @@ class Whitening:
         return len(self.component) == len(self.prior_std)
 
     @cached_property
+    def is_alike(self) -> bool:
+        """Whether all components have the same columns with the same precisions."""
+        K = len(self.Q)
+        if not isinstance(self.factor, Picks) or K == 0 or len(self.component) % K:
+            return False
+        return all(
+            bool((numbers.reshape(K, -1) == numbers[: len(numbers) // K]).all())
+            for numbers in (self.factor.row, self.factor.number)
+        )
+
+    @cached_property
     def in_component(self) -> BoolArray:
         """Which coordinates belong to which component: (m, K)."""
         return self.component[:, None] == np.arange(len(self.Q))

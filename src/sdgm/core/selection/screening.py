@@ -228,6 +228,11 @@ def evidence(alpha: FloatArray, sparsity: FloatArray, quality: FloatArray) -> Fl
     return np.where(is_finite, 0.5 * (np.log(finite / total) + quality**2 / total), 0.0)
 
 
+def most_weights(n_classes: int) -> int:
+    """Weights of a class that learning may start with."""
+    return max(MAX_WEIGHTS // n_classes, MIN_WEIGHTS)
+
+
 def screened_state(
     Phi: FloatArray, rows: Linearised, class_share: FloatArray, bounds: tuple[float, float]
 ) -> State:
@@ -244,7 +249,7 @@ def screened_state(
         Least and largest alpha.
     """
     Q, C = rows.f.shape[1], len(class_share)
-    max_weights = max(MAX_WEIGHTS // Q, MIN_WEIGHTS)
+    max_weights = most_weights(Q)
     found = []
     for f, weight in zip(rows.f.T, rows.weight.T, strict=True):
         root = np.sqrt(GENEROUS * weight)

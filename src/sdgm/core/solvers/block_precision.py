@@ -43,8 +43,10 @@ class BlockPrecision:
     def from_blocks(
         cls, coordinates: Sequence[slice], curvature: list[FloatArray]
     ) -> BlockPrecision:
-        """Factorise, climbing the jitter ladder when needed."""
-        return cls(coordinates, curvature, [robust_precision_cholesky(C) for C in curvature])
+        """Factorise, climbing the jitter ladder when needed; the same block only once."""
+        factors = {id(C): C for C in curvature}
+        factors = {name: robust_precision_cholesky(C) for name, C in factors.items()}
+        return cls(coordinates, curvature, [factors[id(C)] for C in curvature])
 
     @property
     def half_log_det(self) -> float:
@@ -100,6 +102,23 @@ def curvature_blocks(rows: RowSource, mixture: Mixture, whitening: Whitening) ->
             L = whitening.L[:, where]
             blocks[k] = L.T @ blocks[k] @ L
     return blocks
+
+
+def mean_block(rows: RowSource, mixture: Mixture, whitening: Whitening) -> list[FloatArray]:
+    """The mean of `curvature_blocks` in place of each, for components of the same columns.
+
+    One product instead of K. Its log determinant is never less than the mean of theirs.
+    """
+    first = whitening.coordinates[0]
+
+    def of_block(block: Rows) -> FloatArray:
+        P_cm, _, _ = block_posteriors(block, mixture, None)
+        root = np.sqrt((P_cm * (1.0 - P_cm)).mean(axis=0) * block.s)  # (N,)
+        Gt = whitening.whitened(block.Z.T, first) * root
+        return Gt @ Gt.T
+
+    total = rows.total(of_block, max(first.stop, len(mixture.log_pi)))
+    return [total] * len(mixture.log_pi)
 
 
 def is_wide(m: int, p: int) -> bool:

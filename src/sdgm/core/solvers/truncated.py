@@ -24,6 +24,7 @@ from sdgm.core.solvers.block_precision import (
     BlockPrecision,
     curvature_blocks,
     curvature_product,
+    mean_block,
 )
 from sdgm.core.solvers.newton import (
     Climb,
@@ -65,6 +66,7 @@ def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: boo
         tol=target.tol,
         r_from=target.r_from,
         observed=target.to_mode and follows_r and several,
+        one_for_all=not target.exact_precision and whitening.is_alike,
     )
 
 
@@ -78,14 +80,19 @@ def maximize_by_blocks(
     tol: float,
     r_from: Mixture | None,
     observed: bool = False,
+    one_for_all: bool = False,
 ) -> tuple[NewtonPoint, int]:
-    """As `newton.maximize_over_w`, with the diagonal blocks as precision at the end."""
+    """As `newton.maximize_over_w`, with the diagonal blocks as precision at the end.
+
+    With ``one_for_all``, which takes components of the same columns, their mean is every block.
+    """
     complete = r_from is not None or rows.has_initial_r
 
     at = partial(gradient_point, rows, whitening, r_from=r_from)
 
     def blocks_at(place: GradientPoint | NewtonPoint) -> BlockPrecision:
-        curvature = curvature_blocks(rows, place.mixture, whitening)
+        blocks_of = mean_block if one_for_all else curvature_blocks
+        curvature = blocks_of(rows, place.mixture, whitening)
         return BlockPrecision.from_blocks(whitening.coordinates, curvature)
 
     def height(place: GradientPoint | NewtonPoint) -> float:
