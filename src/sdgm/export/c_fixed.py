@@ -114,20 +114,8 @@ def _folded(plan: Plan, r: float) -> Fixed:
     """
     basis = plan.basis
     assert isinstance(basis, Monomials)
-    feature_bits = _bits_of_features(plan, r)
-    coarser = _to_one_unit(plan.inverse_scale, feature_bits)
-    if coarser is not None:
-        feature_bits = coarser
-    furthest = np.ldexp(r / plan.inverse_scale, feature_bits)
-    shifts = BITS + 1 - np.array([_log2(value) for value in furthest], dtype=np.int64)
-    _require(plan, np.all(shifts <= BITS), "an input is far from zero")
-    shift: IntArray | int = shifts
-    fewest, one = int(shifts.min(initial=BITS)), 2**BITS
-    if coarser is not None or shifts.max(initial=0) <= fewest + MAX_SLACK:
-        shift = fewest
+    feature_bits, shift, one = _units(plan, r)
     units = plan.inverse_scale * 2.0 ** -(feature_bits + shift)  # of z, standardised
-    if coarser is not None:
-        one = round(1.0 / units[0])
     unit = np.append(units, 1.0 / one)
     most = np.append(np.full(len(units), 2.0 ** (BITS + 1)), one) * unit
     bound = np.append(np.full(len(plan.used), r), 1.0)
@@ -145,11 +133,7 @@ def _folded(plan: Plan, r: float) -> Fixed:
         BITS - _log2(max(float((weights * step).max(initial=0.0)), 2.0**-BITS)),
     )
     _require(plan, bits >= SCORE_BITS, "its weights are too large")
-    weight = _whole(plan.coef * step, bits)
-    e_weights = np.abs(np.ldexp(weight, -bits) - plan.coef * step)
-    if not e_weights.any():  # rounded before: without the zeros at their ends
-        spare = min(_trailing_zeros(weight), bits - SCORE_BITS)
-        bits, weight = bits - spare, weight >> spare
+    weight, bits, e_weights = _whole_weights(plan.coef * step, bits, SCORE_BITS)
     e_scores = weights @ e_columns + e_weights @ ((columns + e_columns) / step)
     return Fixed(
         range=r,
@@ -157,8 +141,8 @@ def _folded(plan: Plan, r: float) -> Fixed:
         feature_bits=feature_bits,
         center=_whole(plan.center, feature_bits).astype(np.int32),
         one=one,
-        weight=_in_fewest_bytes(weight),
-        offset=_whole(plan.offset, bits) + weight.sum(axis=1) // 2,
+        weight=weight,
+        offset=_whole(plan.offset, bits) + weight.sum(axis=1, dtype=np.int64) // 2,
         score_bits=bits,
         error=_error_of_probabilities(float(e_scores.max()) + 2.0**-bits, len(plan.offset)),
         shift=shift,
@@ -192,11 +176,7 @@ def _standardized(plan: Plan, r: float) -> Fixed:
     weights, used = np.abs(coef), coef != 0.0
     largest = (np.abs(plan.offset) + weights @ columns).max()
     _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
-    weight = _whole(coef, weight_bits)
-    e_weights = np.abs(np.ldexp(weight, -weight_bits) - coef)
-    if not e_weights.any():
-        spare = min(_trailing_zeros(weight), weight_bits + bits - SCORE_BITS)
-        weight_bits, weight = weight_bits - spare, weight >> spare
+    weight, weight_bits, e_weights = _whole_weights(coef, weight_bits, SCORE_BITS - bits)
     e_scores = weights @ e_columns + e_weights @ (columns + e_columns)
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
     scale = _whole(plan.inverse_scale, scale_bits).astype(np.int32)
@@ -206,7 +186,7 @@ def _standardized(plan: Plan, r: float) -> Fixed:
         feature_bits=feature_bits,
         center=_whole(plan.center, feature_bits).astype(np.int32),
         one=2**z_bits,
-        weight=_in_fewest_bytes(weight),
+        weight=weight,
         offset=_whole(plan.offset, SCORE_BITS),
         score_bits=SCORE_BITS,
         error=_error_of_probabilities(float(e_scores.max()), len(plan.offset)),
@@ -281,6 +261,40 @@ def _to_one_unit(inverse_scale: FloatArray, feature_bits: IntArray) -> IntArray 
     if not len(z_bits) or not np.all(mantissa == 0.5) or np.ptp(z_bits) > MAX_COARSER:
         return None
     return feature_bits - (z_bits - z_bits.min())
+
+
+def _units(plan: Plan, r: float) -> tuple[IntArray, IntArray | int, int]:
+    """Bits of features, what they are shifted by to fill 32 bits, and the factor one.
+
+    Features have few bits more or less to spare, and are shifted alike then. Where scales are
+    powers of two, they have one unit, which is that of the factor one too.
+    """
+    feature_bits, one = _bits_of_features(plan, r), 2**BITS
+    coarser = _to_one_unit(plan.inverse_scale, feature_bits)
+    if coarser is not None:
+        feature_bits = coarser
+    furthest = np.ldexp(r / plan.inverse_scale, feature_bits)
+    shifts = BITS + 1 - np.array([_log2(value) for value in furthest], dtype=np.int64)
+    _require(plan, np.all(shifts <= BITS), "an input is far from zero")
+    fewest = int(shifts.min(initial=BITS))
+    if coarser is not None:
+        one = round(2.0 ** (feature_bits[0] + fewest) / plan.inverse_scale[0])
+    elif shifts.max(initial=0) > fewest + MAX_SLACK:
+        return feature_bits, shifts, one
+    return feature_bits, fewest, one
+
+
+def _whole_weights(coef: FloatArray, bits: int, fewest: int) -> tuple[IntArray, int, FloatArray]:
+    """Weights as whole numbers, their bits, and what rounding changed.
+
+    Weights that were rounded before leave the zeros at their ends, down to the fewest bits.
+    """
+    weight = _whole(coef, bits)
+    error = np.abs(np.ldexp(weight, -bits) - coef)
+    if not error.any():
+        spare = min(_trailing_zeros(weight), bits - fewest)
+        bits, weight = bits - spare, weight >> spare
+    return _in_fewest_bytes(weight), bits, error
 
 
 def _trailing_zeros(values: IntArray) -> int:
