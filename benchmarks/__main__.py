@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -102,11 +103,11 @@ def thread_counts(text: str) -> tuple[int, ...]:
 
 
 def field_values(text: str) -> tuple[str, list[str]]:
-    """``"data=iris,wine"`` as a name and its values."""
+    """``"data=iris,wine"`` as a name and its values; a comma before a space is part of a value."""
     field, _, values = text.partition("=")
     if not values:
         raise ValueError(text)
-    return field, values.split(",")
+    return field, re.split(",(?! )", values)
 
 
 def summary(name: str) -> str:

@@ -38,17 +38,36 @@ def surroundings(command: str) -> dict[str, Any]:
 
 
 def made_by(records: Sequence[dict[str, Any]]) -> str:
-    """A line for the page: every different run behind some records."""
-    return "; ".join(dict.fromkeys(one_line(record["run"]) for record in records)) + "."
+    """A line for the page: the runs behind some records, together where versions agree."""
+    together: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        together.setdefault(environment_of(record["run"]), []).append(record["run"])
+    return "; ".join(one_line(runs, words) for words, runs in together.items()) + "."
 
 
-def one_line(run: dict[str, Any]) -> str:
-    """A run in short."""
+def environment_of(run: dict[str, Any]) -> str:
+    """Versions and machine of a run."""
     versions = [f"{p} {v}" for p, v in run["versions"].items() if v != NOT_INSTALLED]
     cores = f"{run['cores']} cores" + (f" of {run['cpu']}" if run["cpu"] else "")
-    load = [] if run["load"] is None else [f"load average {run['load']} at the start"]
-    words = [f"`{shortened(run['command'])}`", f"commit {run['commit']}", run["date"].split()[0]]
-    words += [f"Python {run['python']}", *versions, run["system"], cores, *load]
+    return ", ".join([f"Python {run['python']}", *versions, run["system"], cores])
+
+
+def one_line(runs: Sequence[dict[str, Any]], environment: str) -> str:
+    """Runs of one environment in short."""
+    commands, commits, dates = (
+        list(dict.fromkeys(runs_of)) for runs_of in (
+            [f"`{shortened(run['command'])}`" for run in runs],
+            [str(run["commit"]) for run in runs],
+            [run["date"].split()[0] for run in runs],
+        )
+    )  # fmt: skip
+    loads = sorted({run["load"] for run in runs if run["load"] is not None})
+    words = [" and ".join(commands)]
+    words.append(f"commit{'s' if len(commits) > 1 else ''} {' and '.join(commits)}")
+    words += [" and ".join(dates), environment]
+    if loads:
+        spread = f"{loads[0]} to {loads[-1]}" if len(loads) > 1 else f"{loads[0]}"
+        words.append(f"load average {spread} at the start")
     return ", ".join(words)
 
 

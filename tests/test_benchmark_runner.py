@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import runner
-from benchmarks.environment import shortened
+from benchmarks.environment import made_by, shortened
 from benchmarks.records import append, failures, path_of, read, results
 from benchmarks.runner import Benchmark, Plan, run
 
@@ -166,3 +166,21 @@ def test_pages_show_the_first_of_long_lists_in_a_command() -> None:
     )
     short = f"{command} model=SDGMClassifier(),KernelSDGMClassifier()"
     assert shortened(short) == short
+
+
+def test_values_that_are_chosen_may_have_commas_of_their_own() -> None:
+    text = "method=EBM,L1 logistic, linear,network, 8 bits"
+    chosen = ["EBM", "L1 logistic, linear", "network, 8 bits"]
+    assert command.field_values(text) == ("method", chosen)
+
+
+def test_runs_of_one_environment_are_one_line() -> None:
+    run = {"command": "run", "commit": "a1", "date": "2026-11-18 20:00 UTC", "python": "3.11",
+           "versions": {"numpy": "2"}, "system": "Linux", "cpu": "", "cores": 2,
+           "load": 3.0}  # fmt: skip
+    others = [run | {"commit": "b2", "load": 1.0}, run | {"python": "3.12", "load": None}]
+    assert made_by([{"run": each} for each in (run, run, *others)]) == (
+        "run, commits a1 and b2, 2026-11-18, Python 3.11, numpy 2, Linux, 2 cores, "
+        "load average 1.0 to 3.0 at the start; "
+        "run, commit a1, 2026-11-18, Python 3.12, numpy 2, Linux, 2 cores."
+    ).replace("run, c", "`run`, c")

@@ -14,6 +14,7 @@ higher than that of ours, which favours the peer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,13 +23,14 @@ import numpy as np
 
 from benchmarks.chip.board import BOARDS, Board, Run, run, versions
 from benchmarks.chip.header import TYPES, ask_header
-from benchmarks.chip.page import FORMS, write
+from benchmarks.chip.page import FORMS, IN_SHORT, write
 from benchmarks.chip.peers import PEERS, include_folder
 from benchmarks.data import BUNDLED, IDA, Split, ripley, split_of
 from benchmarks.records import Cell, Record
 from benchmarks.runner import Benchmark, Plan
 from benchmarks.uci121 import fold_of
 from sdgm import KernelSDGMClassifier, SDGMClassifier
+from sdgm.export.rounding import rounded
 
 ON_ALL_BOARDS = ("ripley", "seeds")
 # development sets with more than 20 inputs
@@ -78,22 +80,20 @@ def of_headers(
 ) -> Iterator[Record]:
     model = ESTIMATORS[method](random_state=0).fit(X, y)
     expected = model.predict_proba(X_test)
-    for precision in TYPES:
-        for label in True, False:
-            for board in boards:
-                try:
-                    with TemporaryDirectory() as name:
-                        done, P = ask_header(
-                            board, Path(name), model, precision, X_test, label=label
-                        )
-                except ValueError:  # a model that fixed point refuses
-                    continue
-                error = np.mean(model.classes_[done.answers["c"]] != y_test)
-                off = None if label else float(np.abs(P - expected).max())
-                setting = f"{precision}, {'label' if label else 'probabilities'}"
-                yield costs(board, done, setting, float(error)) | {
-                    "weights": int(model.n_active_weights_), "difference": off
-                }  # fmt: skip
+    kinds = [(precision, precision, model) for precision in TYPES]
+    kinds.append((IN_SHORT, "fixed", rounded(model)))
+    for (words, precision, own), label, board in product(kinds, (True, False), boards):
+        try:
+            with TemporaryDirectory() as name:
+                done, P = ask_header(board, Path(name), own, precision, X_test, label=label)
+        except ValueError:  # a model that fixed point refuses
+            continue
+        error = np.mean(model.classes_[done.answers["c"]] != y_test)
+        off = None if label else float(np.abs(P - expected).max())
+        setting = f"{words}, {'label' if label else 'probabilities'}"
+        yield costs(board, done, setting, float(error)) | {
+            "weights": int(model.n_active_weights_), "difference": off
+        }  # fmt: skip
 
 
 def of_peers(

@@ -21,7 +21,7 @@ from benchmarks.runner import Benchmark, Plan
 from benchmarks.size import smooth, trees
 from benchmarks.size.page import write
 from benchmarks.size.small import Family, Small, cross_validated, score, with_shares, within
-from benchmarks.size.students import FORMS, TEACHERS, Student, students
+from benchmarks.size.students import FORMS, IN_SHORT, TEACHERS, Student, students
 from benchmarks.timing import timed
 
 BUDGETS = (10, 20, 50, 100, 200, 500, 1000)
@@ -47,6 +47,7 @@ PEERS: dict[str, tuple[Family, str | None]] = {
     "Gaussian mixtures": (smooth.gaussian_mixtures, None),
 }
 CRITERIA = ("log_loss", "error")
+EITHER = "either form"
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -95,17 +96,19 @@ Found = Iterator[tuple[str, str, int, Small, dict[str, float]]]
 
 
 def of_students(teacher: str, X: Any, y: Any, seed: int) -> Found:
-    """The most faithful within each budget, of each form and of both."""
+    """The most faithful within each budget, of each form and of both, and in eight bits."""
     shares = next(with_shares(lambda *_: iter(()))(X, y, seed))
     known: list[Student] = list(students(teacher, X, y, seed))
-    for who in (*FORMS, "either form"):
-        own = [each for each in known if each.form == who or who not in FORMS]
+    for who, bits in product((*FORMS, EITHER), ("", IN_SHORT)):
+        forms = FORMS if who == EITHER else (who,)
+        own = [each for each in known if each.form in {form + bits for form in forms}]
         loss = {id(each.small): each.divergence for each in own} | {id(shares): np.inf}
         models = [each.small for each in own] + [shares]
         for budget in BUDGETS:
             best = within(models, lambda model, loss=loss: loss[id(model)], budget)
             for criterion in CRITERIA:
-                yield who, criterion, budget, best, {"teacher_loss": known[0].teacher_loss}
+                more = {"teacher_loss": known[0].teacher_loss}
+                yield who + bits, criterion, budget, best, more
 
 
 def of_family(name: str, X: Any, y: Any, seed: int) -> Found:

@@ -14,10 +14,12 @@ from benchmarks.environment import made_by
 from benchmarks.figures import BLUE, GREEN, GREY, VERMILION, panels, save
 from benchmarks.markdown import percent, table
 from benchmarks.records import Record, results, select, values_of
+from benchmarks.size.students import IN_SHORT
 
 OWN = "SDGM"
-# of our own, what is compared with the other methods, and ranked
-HEADLINE = "SDGM, closest, either form"
+# of our own, what is compared with the other methods, and ranked; and the same with short weights
+HEADLINE = "SDGM, default teacher, either form"
+SHORT = HEADLINE + IN_SHORT
 # the budget of the tables by set and by bytes, and those with a target
 TYPICAL = 50
 FROM, TO = 20, 500
@@ -25,6 +27,7 @@ FROM, TO = 20, 500
 LEAST_GAP = 0.03
 STYLES = {
     HEADLINE: (VERMILION, 2.6, "o-"),
+    SHORT: (VERMILION, 1.6, "o:"),
     "L1 logistic, linear": (BLUE, 1.2, "s-"),
     "L1 logistic, quadratic": (BLUE, 1.2, "s--"),
     "boosted trees": (GREEN, 1.2, "^-"),
@@ -39,12 +42,13 @@ def write(output: Path) -> Path:
     found = of_all_methods(records)
     budgets = values_of(found, "budget")
     sets = values_of(found, "data")
-    methods = values_of(found, "who")
+    methods = [who for who in values_of(found, "who") if IN_SHORT not in who or who == SHORT]
     loss, error = (means(found, field, methods, sets, budgets) for field in ("log_loss", "error"))
-    sizes = [
+    by_loss, by_error = (
         means(found, "bytes", methods, sets, budgets, criterion)
         for criterion in ("log_loss", "error")
-    ]
+    )
+    sizes = [np.exp(np.log(np.maximum(each, 1.0)).mean(axis=1)) for each in (by_loss, by_error)]
     draw(methods, budgets, (loss, error), sizes, output / "img" / "size.png")
     return markdown.write_filled(
         output,
@@ -59,7 +63,9 @@ def write(output: Path) -> Path:
         loss=by_budget(methods, budgets, loss.mean(axis=1), ".3f"),
         error=by_budget(methods, budgets, 100.0 * error.mean(axis=1), ".2f"),
         ranks=ranks(methods, budgets, loss, error),
-        bytes=by_budget(methods, budgets, np.median(sizes[0], axis=1), ",.0f", best=False),
+        bytes=by_budget(methods, budgets, np.median(by_loss, axis=1), ",.0f", best=False),
+        front=front(methods, sizes[0], loss.mean(axis=1), "log loss", ".3f"),
+        front_of_error=front(methods, sizes[1], 100.0 * error.mean(axis=1), "error, %", ".1f"),
         by_set=by_set(methods, sets, loss[:, :, budgets.index(TYPICAL)]),
         typical=TYPICAL,
         missing=of_some_sets(records, found),
@@ -118,6 +124,27 @@ def by_budget(
 def compared(methods: Sequence[str]) -> list[int]:
     """The methods that are ranked: one of our own."""
     return [i for i, m in enumerate(methods) if not m.startswith(OWN) or m == HEADLINE]
+
+
+def in_bytes(methods: Sequence[str]) -> list[int]:
+    """The methods that are compared by bytes: ours with short weights too."""
+    return [i for i, m in enumerate(methods) if not m.startswith(OWN) or m in (HEADLINE, SHORT)]
+
+
+def front(methods: Sequence[str], sizes: Any, values: Any, what: str, form: str) -> str:
+    """Where no other method has lower values with as few bytes: the Pareto front, from below."""
+    points = sorted(
+        (sizes[i, b], values[i, b], methods[i])
+        for i in in_bytes(methods)
+        for b in range(sizes.shape[1])
+    )
+    rows: list[list[str]] = []
+    lowest = np.inf
+    for size, value, name in points:
+        if value < lowest:
+            lowest = value
+            rows.append([f"{size:,.0f}", name, f"{value:{form}}"])
+    return table(["bytes", "method", what], rows)
 
 
 def ranks(methods: Sequence[str], budgets: Sequence[int], loss: Any, error: Any) -> str:
@@ -219,14 +246,16 @@ def draw(
     figure, axes = panels(2, 2, (10.5, 8), sharey="row")
     for row, (field, what) in enumerate(zip(values, ("log loss", "error, %"), strict=True)):
         mean = (100.0 if row else 1.0) * field.mean(axis=1)
-        bytes_ = np.exp(np.log(np.maximum(sizes[row], 1.0)).mean(axis=1))
-        top = []
-        for i in compared(methods):
-            color, width, style = STYLES.get(methods[i], (GREY, 0.9, "-"))
-            for ax, x in zip(axes[row], (budgets, bytes_[i]), strict=True):
-                ax.plot(x, mean[i], style, color=color, lw=width, ms=4, label=methods[i],
+        own = compared(methods)
+        for ax, x, shown in (
+            (axes[row, 0], np.broadcast_to(budgets, mean.shape), own),
+            (axes[row, 1], sizes[row], in_bytes(methods)),
+        ):
+            for i in shown:
+                color, width, style = STYLES.get(methods[i], (GREY, 0.9, "-"))
+                ax.plot(x[i], mean[i], style, color=color, lw=width, ms=4, label=methods[i],
                         zorder=3 if methods[i] == HEADLINE else 2)  # fmt: skip
-            top.append(mean[i, 1])
+        top = [mean[i, 1] for i in own]
         # class shares, where a method has nothing else to offer, would hide the rest
         low, high = 0.92 * mean.min(), np.median(top) * 1.25
         axes[row, 0].set_ylim(low, high)
@@ -241,7 +270,7 @@ def draw(
             ax.grid(color="0.9")
         axes[row, 0].set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes[row, 0].minorticks_off()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+    handles, labels = axes[0, 1].get_legend_handles_labels()
     named = [(h, label) for h, label in zip(handles, labels, strict=True) if label in STYLES]
     axes[0, 1].legend(*zip(*named, strict=True), frameon=False, fontsize=8)
     save(figure, path)

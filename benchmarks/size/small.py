@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 FOLDS = 3
-NUMBER_BYTES = 4
+NUMBER_BYTES, SHORT_BYTES = 4, 1
 # no single row decides a mean: probabilities below this count as this much in the log loss
 SMALLEST = 1e-6
 
@@ -29,20 +29,21 @@ class Small:
         Inputs, children and components that it refers to, a byte each.
     proba : function
         From rows to probabilities.
-    number_bytes : int
-        Of a number.
+    short : int
+        Of the numbers, those that have eight bits.
     """
 
     setting: str
     numbers: int
     indices: int
     proba: Callable[[Any], Any]
-    number_bytes: int = NUMBER_BYTES
+    short: int = 0
 
     @property
     def bytes(self) -> int:
         """Constants in flash, without code."""
-        return self.numbers * self.number_bytes + self.indices
+        long = self.numbers - self.short
+        return long * NUMBER_BYTES + self.short * SHORT_BYTES + self.indices
 
 
 # classifiers along the sizes of their family, from rows, classes 0, 1, ... and a seed

@@ -139,7 +139,7 @@ def network(X: Any, y: Any, seed: int) -> Iterator[Small]:
         model.intercepts_ = [rounded(layer) for layer in model.intercepts_]
         # the steps of rounding take four bytes each
         yield Small(f"{units} units, alpha {decay:g}", numbers, 4 * 4,
-                    partial(after_scaling, scaler, model), number_bytes=1)  # fmt: skip
+                    partial(after_scaling, scaler, model), short=numbers)  # fmt: skip
 
 
 def rounded(weights: Any) -> Any:

@@ -16,6 +16,7 @@ from sdgm.core.model.kernels import KernelBasis, LinearKernel, PolynomialKernel,
 from sdgm.core.model.state import State
 from sdgm.export.c import CSource, to_c
 from sdgm.export.model import ExportModel, exportable
+from sdgm.export.rounding import rounded
 from sdgm.tables.inputs import Category, Number
 
 N_ROWS = 2000
@@ -129,6 +130,14 @@ MADE = {
     "full, tables": lambda: quadratic(9, (2, 2, 2), 7),
     "one input": lambda: quadratic(1, (1, 1), 8, density=1.0),
     "nothing left": nothing_left,
+    "far from zero": lambda: rescaled(
+        quadratic(3, (1, 2), 12), center=np.array([0.1, -900.0, 20.0])
+    ),
+    "full, rounded": lambda: rounded(quadratic(4, (2, 1, 3), 2)),
+    "rbf, rounded": lambda: rounded(kernel(RBFKernel(0.7), 3, 30, (1, 1, 2), 24)),
+    "poly, rounded": lambda: rounded(kernel(PolynomialKernel(), 2, 5, (3, 3), 21), 12),
+    "table, rounded": lambda: rounded(MADE["table"]()),
+    "many modes": lambda: quadratic(2, (40, 30), 13, density=0.05),
     "few of many inputs": lambda: quadratic(40, (1, 1), 10, density=0.004),
     "not standardised": lambda: quadratic(2, (2, 2), 11, standardize=False),
     "poly 1": lambda: kernel(PolynomialKernel(1, 0.3, 0.5), 3, 6, (1, 2), 20),

@@ -1,6 +1,5 @@
 """Headers in fixed point: what they are off by, against what they say."""
 
-import math
 import re
 import subprocess
 
@@ -207,4 +206,21 @@ def test_stated_bits_turn_values_into_whole_numbers():
     largest = np.abs(model.center) + 8.0 / model.inverse_scale
     units = largest * 2.0**fixed.input_bits
     assert (units <= 2**30).all() and (units > 2**29).all()
-    assert math.log2(fixed.range) == 30 - fixed.z_bits
+
+
+def test_inputs_far_from_zero_are_shifted_one_by_one_and_others_together():
+    plain, far = (MADE[name]() for name in ("full", "far from zero"))
+    fixed = fixed_point(make_plan(plain, Precision.FIXED))
+    assert isinstance(fixed.shift, int) and "_shift[" not in to_c(plain, precision="fixed").text
+    fixed = fixed_point(make_plan(far, Precision.FIXED))
+    assert fixed.shift.argmax() == 1 and "sdgm_shift[i]" in to_c(far, precision="fixed").text
+    furthest = np.ldexp(8.0 / far.inverse_scale, fixed.feature_bits + fixed.shift)
+    assert (furthest <= 2**31).all() and (furthest > 2**30).all()
+
+
+def test_weights_of_few_inputs_need_one_byte_for_both_factors():
+    few, many = (
+        to_c(MADE[name](), precision="fixed").text for name in ("full", "spherical, tables")
+    )
+    assert "sdgm_factors" in few and "sdgm_first" not in few
+    assert "sdgm_first" in many and "sdgm_factors" not in many

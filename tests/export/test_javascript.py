@@ -166,6 +166,10 @@ def test_rows_may_be_objects_by_the_names_of_inputs(tmp_path):
     ("row", "error"),
     [
         ("[1, 2, 3]", "RangeError: a row must have 4 values; got 3."),
+        ("null", "TypeError: a row must be an array or an object; got null."),
+        ("undefined", "TypeError: a row must be an array or an object; got undefined."),
+        ("7", "TypeError: a row must be an array or an object; got 7."),
+        ("new Float32Array(3)", "RangeError: a row must have 4 values; got 3."),
         ('[1, 2, 3, "4"]', 'TypeError: "x4" must be a finite number; got string.'),
         ("[1, 2, 3, Infinity]", 'TypeError: "x4" must be a finite number; got Infinity.'),
         ("[1, 2, NaN, 4]", 'TypeError: "x3" must be a finite number; got a missing value.'),
@@ -175,6 +179,14 @@ def test_rows_may_be_objects_by_the_names_of_inputs(tmp_path):
 def test_what_an_input_does_not_take_is_an_error(tmp_path, row, error):
     model = SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
     assert error in said(tmp_path, model, f"m.predictProba({row})")
+
+
+def test_rows_may_be_arrays_of_numbers_of_one_type(tmp_path):
+    model = SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
+    row = "[5.5, 3.25, 1.5, 0.25]"
+    plain = said(tmp_path, model, f"m.predictProba({row})")
+    for kind in "Float32Array", "Float64Array":
+        assert said(tmp_path, model, f"m.predictProba(new {kind}({row}))") == plain
 
 
 def test_types_are_written_beside_the_module(tmp_path):

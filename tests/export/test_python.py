@@ -52,6 +52,14 @@ def test_what_a_number_does_not_take_is_refused(bad):
         made["predict_proba"]([5.1, 3.5, 1.4, bad])
 
 
+@pytest.mark.parametrize("row", [[], [5.1, 3.5, 1.4], [5.1, 3.5, 1.4, 0.2, 0.0]])
+def test_rows_with_too_few_or_too_many_values_are_refused(row):
+    iris = load_iris()
+    made = loaded(to_python(SDGMClassifier(1, teacher=None).fit(iris.data, iris.target)))
+    with pytest.raises(ValueError, match=f"a row must have 4 values, got {len(row)}"):
+        made["predict_proba"](row)
+
+
 def test_in_float_extreme_rows_stay_within_its_numbers(cases):
     """Every number up to the scores fits into single precision, as MicroPython has it."""
     case = cases["full, modes"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sdgm.export.card import to_json
     from sdgm.export.javascript import to_javascript
     from sdgm.export.python import to_python
+    from sdgm.export.rounding import rounded
 
 # loaded when they are wanted: some need onnx, and others describe a model, which needs `model`
 _HOMES = {
@@ -23,12 +24,14 @@ _HOMES = {
     "to_json": "card",
     "to_onnx": "onnx_model",
     "to_python": "python",
+    "rounded": "rounding",
     "register_skl2onnx": "onnx_sklearn",
 }
 
 __all__ = [
     "CSource",
     "register_skl2onnx",
+    "rounded",
     "to_c",
     "to_javascript",
     "to_json",

@@ -20,7 +20,7 @@ from sdgm.export.c_plan import Plan, Precision, make_plan
 from sdgm.export.c_real import real_arithmetic
 from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import checked_name
-from sdgm.export.model import ExportModel, exportable
+from sdgm.export.model import only_what_is_read
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def to_c(
     (True, True)
     """
     checked_name(name)
-    numbers = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    numbers = only_what_is_read(model)
     plan = make_plan(numbers, choice("precision", precision, Precision), _rows_of_table(model))
     source = _source(plan, name)
     if path is not None:

@@ -19,6 +19,9 @@ from sdgm.export.c_tables import Tables
 from sdgm.export.c_text import comment
 from sdgm.tables.inputs import Category
 
+# two indices of z below this are one byte
+MAX_PACKED = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
@@ -34,7 +37,7 @@ class Arithmetic:
     offset: np.ndarray[Any, Any]  # of the model, in the type of the table; also the next two
     weight: np.ndarray[Any, Any]
     vectors: np.ndarray[Any, Any] | None
-    monomial: str  # statements that add a weighted monomial to score[k]
+    monomial: Callable[[str, str], str]  # from indices of z: adds a weighted monomial to sum
     kernel_term: str  # a kernel value times its weight
     part: str  # statements that define part, the exponential of score[k] - most
     sums: str  # array that predict_proba adds up the classes in: "p" or "sum"
@@ -45,7 +48,6 @@ class Arithmetic:
     shares_are: str
     # instead of tables of factors and weights: statements, length of z, multiply-adds
     formulas: tuple[str, int, int] | None = None
-    before_shares: str = ""  # statement that prepares the total for the shares
 
 
 def function(words: str, head: str, body: str) -> str:
@@ -72,12 +74,21 @@ def accept_function(name: str, value: str, body: str) -> str:
 
 
 def kernel_function(
-    name: str, value: str, wide: str, D: int, *, words: str, start: str, term: str, end: str
+    name: str,
+    value: str,
+    wide: str,
+    vector: str,
+    D: int,
+    *,
+    words: str,
+    start: str,
+    term: str,
+    end: str,
 ) -> str:
     """The kernel of two standardised rows: a sum over inputs, and statements that end it."""
     return function(
         words,
-        f"{wide} {name}_kernel(const {value} z[{D}], const {value} v[{D}])",
+        f"{wide} {name}_kernel(const {value} z[{D}], const {vector} v[{D}])",
         f"    {wide} sum = {start};\n    size_t i;\n{loop('i', D, f'sum += {term};')}\n{end}",
     )
 
@@ -163,7 +174,7 @@ def score_function(plan: Plan, a: Arithmetic, tables: Tables) -> tuple[str, int,
             body, indices = f"{a.features}\n{start}\n{sums}", "ijk"
         elif n_used:
             sums, n_operations = _monomial_sums(plan, plan.basis, a, tables)
-            body, indices = f"{a.features}\n{start}\n{sums}", "ik"
+            body, indices = f"{a.features}\n{sums}", "ik"
             n_z = n_used + 1 + has_norm(plan)
     declared = f"    {a.value} z[{n_z}];\n" if n_z else ""
     declared += "".join(f"    size_t {index};\n" for index in indices)
@@ -183,17 +194,31 @@ def _monomial_sums(plan: Plan, basis: Monomials, a: Arithmetic, tables: Tables) 
     name, n_used, K = tables.name, len(plan.used), len(plan.offset)
     place = {ABSENT: n_used, SQUARED_NORM: n_used + 1}
     component, column = np.nonzero(plan.coef)
-    tables.indices("start", np.searchsorted(component, np.arange(K + 1)))
-    for table, factors in ("first", basis.first), ("second", basis.second):
-        tables.indices(table, [place.get(i, i) for i in factors[column].tolist()])
+    tables.indices("end", np.searchsorted(component, np.arange(K), side="right"))
+    first, second = (
+        np.array([place.get(i, i) for i in factors[column].tolist()])
+        for factors in (basis.first, basis.second)
+    )
+    indices = f"{name}_first[i]", f"{name}_second[i]"
+    if max(first.max(), second.max()) < MAX_PACKED:
+        tables.indices("factors", MAX_PACKED * first + second)
+        indices = f"{name}_factors[i] / {MAX_PACKED}U", f"{name}_factors[i] % {MAX_PACKED}U"
+    else:
+        tables.indices("first", first)
+        tables.indices("second", second)
     tables.array("weight", a.weight[component, column])
     norm = f"    z[{n_used + 1}] = {name}_squared_norm(z);\n" if has_norm(plan) else ""
     code = f"""\
     z[{n_used}] = {a.one};
-{norm}    for (k = 0; k < {K}U; ++k) {{
-        for (i = {name}_start[k]; i < {name}_start[k + 1U]; ++i) {{
-            {a.monomial}
+{norm}    i = 0;
+    for (k = 0; k < {K}U; ++k) {{
+        const size_t end = {name}_end[k];
+        {a.wide} sum = {name}_offset[k];
+        while (i < end) {{
+            {a.monomial(*indices)}
+            ++i;
         }}
+        score[k] = sum;
     }}"""
     return code, 2 * len(column)
 
@@ -282,7 +307,6 @@ static inline int {name}_predict_proba({x}, {a.value} p[{n_classes}])
     }}
     total = {name}_sums(score, {a.sums});
     best = {name}_largest({a.sums if mixed else "score"}, {n_classes});
-{f"    {a.before_shares}{chr(10)}" if a.before_shares else ""}\
 {loop("c", n_classes, f"p[c] = {a.share};")}
     return best;
 }}"""

@@ -21,12 +21,20 @@ from sdgm.tables.inputs import Number
 
 # of a number beside its sign: one less than 32 bits have, so that the sum of two fits
 BITS = 30
+# of the upper half of a product of two numbers of 32 bits, which processors have in a register
+HALF_BITS = 32
+# of a sum of products beside its sign: the difference of two sums fits into 64 bits
+SUM_BITS = 61
+# features may use so many bits less than 32 have before each is shifted by a number of its own:
+# products of two then still have the 24 bits of a float
+MAX_SLACK = 4
+# bits that an input of a rounded model may lose for the unit of the others: 20 are left, many more
+# than its weights have
+MAX_COARSER = 10
 # behind the point of scores, exponents and probabilities: 2^-24 is the rounding error of a float
 SCORE_BITS = 24
 # times 2^SCORE_BITS it is 2^60: the difference of two such scores fits into 64 bits
 LARGEST_FIXED_SCORE = 2.0**36
-# of the inverse of a sum of exponentials: its product with a sum of BITS bits fits into 64
-INVERSE_BITS = 61
 # 2^-t in units of 2^-BITS is zero from here on
 FAR_EXPONENT = 32
 # furthest that a number of 64 bits is shifted
@@ -40,8 +48,6 @@ FLAG_BITS = 28
 EXP_ERROR = 2.0**-27
 # a larger bound says nothing about probabilities that matter
 LARGEST_BOUND = 0.05
-# the sum of this many exponentials of BITS bits, times 2^SCORE_BITS, fits into 64 bits
-MAX_EXPONENTIALS = 256
 # for products of errors, which the bound leaves out
 HIGHER_ORDER = 1.001
 
@@ -51,6 +57,7 @@ class Steps:
     """Units of a kernel value's steps."""
 
     vectors: IntArray
+    vector_shift: int  # bits that they lack of the unit of standardised inputs
     term_shift: int  # bits that each term of the sum over inputs loses, so that the sum fits
     sum_bits: int  # behind the point of the sum
     factor: int = 0  # what the sum is multiplied by, with its bits behind the point
@@ -60,30 +67,92 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Scaled:
+    """Inputs that all have one unit: z = ((feature - center) * scale) >> shift."""
+
+    z_bits: int
+    scale: IntArray  # (n_used,)
+    shift: IntArray
+    norm_shift: int  # the squared norm is divided by two to this power
+    weight_bits: int
+    column_bits: int
+    kernel: Steps | None
+
+
+@dataclass(frozen=True)
 class Fixed:
     """The numbers of a header in fixed point; "bits" are those behind the point."""
 
     range: float  # largest standardised input, a power of two
-    z_bits: int
     input_bits: IntArray  # (n_inputs,); negative for large units
-    center: IntArray  # (n_used,); z = ((feature - center) * scale) >> shift
-    scale: IntArray
-    shift: IntArray
     feature_bits: IntArray
-    norm_shift: int  # the squared norm is divided by two to this power
+    center: IntArray  # (n_used,)
+    one: int  # the factor one of monomials
     weight: IntArray  # (n_components, n_columns)
-    weight_bits: int
     offset: IntArray  # (n_components,)
-    kernel: Steps | None
-    column_bits: int
+    score_bits: int
     error: float  # the most that a probability can be off, for inputs within the range
+    scaled: Scaled | None = None  # None: z = (feature - center) << shift, weights take the rest
+    shift: IntArray | int = 0  # (n_used,), or the same for all
 
 
 def fixed_point(plan: Plan) -> Fixed:
     """Choose units, round, and bound the error; refused where it is too large."""
-    r = _input_range(plan)
+    basis = plan.basis
+    is_plain = isinstance(basis, Monomials) and not np.any(basis.first == SQUARED_NORM)
+    fixed = (_folded if is_plain else _standardized)(plan, _input_range(plan))
+    error = fixed.error
+    _require(plan, error <= LARGEST_BOUND, f"probabilities could be off by {error:.2g}")
+    return fixed
+
+
+def _folded(plan: Plan, r: float) -> Fixed:
+    """Monomials of inputs in units of their own, whose scales are in the weights.
+
+    A column is the upper half of a product; half a unit, which is cut off on average, is in the
+    offset. The sum of weighted columns is a score.
+    """
+    basis = plan.basis
+    assert isinstance(basis, Monomials)
+    feature_bits, shift, one = _units(plan, r)
+    units = plan.inverse_scale * 2.0 ** -(feature_bits + shift)  # of z, standardised
+    unit = np.append(units, 1.0 / one)
+    most = np.append(np.full(len(units), 2.0 ** (BITS + 1)), one) * unit
+    bound = np.append(np.full(len(plan.used), r), 1.0)
+    # an input and its center are rounded, and it may be clipped just before the range ends
+    e_z = np.append(2.0 * plan.inverse_scale * 2.0**-feature_bits, 0.0)
+    a, b = basis.first, basis.second
+    step = unit[a] * unit[b] * 2.0**HALF_BITS
+    columns = bound[a] * bound[b]
+    e_columns = bound[a] * e_z[b] + bound[b] * e_z[a] + e_z[a] * e_z[b] + 0.5 * step
+    weights = np.abs(plan.coef)
+    largest = float((np.abs(plan.offset) + weights @ (most[a] * most[b] + step)).max())
+    _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
+    bits = min(
+        SUM_BITS - _log2(largest),
+        BITS - _log2(max(float((weights * step).max(initial=0.0)), 2.0**-BITS)),
+    )
+    _require(plan, bits >= SCORE_BITS, "its weights are too large")
+    weight, bits, e_weights = _whole_weights(plan.coef * step, bits, SCORE_BITS)
+    e_scores = weights @ e_columns + e_weights @ ((columns + e_columns) / step)
+    return Fixed(
+        range=r,
+        input_bits=_bits_of_inputs(plan, feature_bits).astype(np.int16),
+        feature_bits=feature_bits,
+        center=_whole(plan.center, feature_bits).astype(np.int32),
+        one=one,
+        weight=weight,
+        offset=_whole(plan.offset, bits) + weight.sum(axis=1, dtype=np.int64) // 2,
+        score_bits=bits,
+        error=_error_of_probabilities(float(e_scores.max()) + 2.0**-bits, len(plan.offset)),
+        shift=shift,
+    )
+
+
+def _standardized(plan: Plan, r: float) -> Fixed:
+    """Standardised inputs, which kernels and the squared norm need, in one unit."""
     z_bits = BITS - _log2(r)
-    input_bits, feature_bits = _bits_of_inputs(plan, r)
+    feature_bits = _bits_of_features(plan, r)
     scale_bits = np.array([BITS - _log2(value) for value in plan.inverse_scale], dtype=np.int64)
     shift = feature_bits + scale_bits - z_bits
     _require(plan, np.all((shift >= 0) & (shift <= MAX_SHIFT)), "an input is far from zero")
@@ -107,30 +176,26 @@ def fixed_point(plan: Plan) -> Fixed:
     weights, used = np.abs(coef), coef != 0.0
     largest = (np.abs(plan.offset) + weights @ columns).max()
     _require(plan, largest < LARGEST_FIXED_SCORE, "its scores are large")
-    e_scores = weights @ e_columns + used @ ((columns + e_columns) * 2.0 ** -(weight_bits + 1))
+    weight, weight_bits, e_weights = _whole_weights(coef, weight_bits, SCORE_BITS - bits)
+    e_scores = weights @ e_columns + e_weights @ (columns + e_columns)
     e_scores += (used.sum(axis=1) + 1) * 2.0 ** -(SCORE_BITS + 1)
-    error = _error_of_probabilities(float(e_scores.max()), len(plan.offset))
-    _require(plan, error <= LARGEST_BOUND, f"probabilities could be off by {error:.2g}")
+    scale = _whole(plan.inverse_scale, scale_bits).astype(np.int32)
     return Fixed(
         range=r,
-        z_bits=z_bits,
-        input_bits=input_bits.astype(np.int16),
-        center=_whole(plan.center, feature_bits).astype(np.int32),
-        scale=_whole(plan.inverse_scale, scale_bits).astype(np.int32),
-        shift=shift,
+        input_bits=_bits_of_inputs(plan, feature_bits).astype(np.int16),
         feature_bits=feature_bits,
-        norm_shift=norm_shift,
-        weight=_whole(coef, weight_bits).astype(np.int32),
-        weight_bits=weight_bits,
+        center=_whole(plan.center, feature_bits).astype(np.int32),
+        one=2**z_bits,
+        weight=weight,
         offset=_whole(plan.offset, SCORE_BITS),
-        kernel=kernel,
-        column_bits=bits,
-        error=error,
+        score_bits=SCORE_BITS,
+        error=_error_of_probabilities(float(e_scores.max()), len(plan.offset)),
+        scaled=Scaled(z_bits, scale, shift, norm_shift, weight_bits, bits, kernel),
     )
 
 
 def _require(plan: Plan, holds: bool | np.bool_, reason: str) -> None:
-    if not holds or len(plan.offset) > MAX_EXPONENTIALS:
+    if not holds:
         raise ValueError(
             f"the model does not fit into fixed point: {reason}; use precision='float'."
         )
@@ -147,6 +212,11 @@ def term_shift(n_terms: int) -> int:
     return max(0, _log2(n_terms) - 2) if n_terms else 0
 
 
+def sum_shift(n_components: int) -> int:
+    """Bits that a sum of exponentials loses, so that twice what is left fits into 32 bits."""
+    return max(0, _log2(n_components) - 1)
+
+
 def _whole(values: FloatArray, bits: IntArray | int) -> IntArray:
     """The nearest whole numbers of units of 2^-bits."""
     return np.rint(np.ldexp(values, bits)).astype(np.int64)
@@ -160,19 +230,85 @@ def _input_range(plan: Plan) -> float:
     return 2.0 ** _log2(furthest)
 
 
-def _bits_of_inputs(plan: Plan, r: float) -> tuple[IntArray, IntArray]:
-    """Bits behind the point of inputs and of the features that are used."""
+def _bits_of_features(plan: Plan, r: float) -> IntArray:
+    """Bits behind the point of the features that are used."""
     largest = np.abs(plan.center) + r / plan.inverse_scale
+    is_number = [
+        isinstance(i, Number) and k == 0 for i in plan.inputs for k in range(len(i.features))
+    ]
+    bits = np.full(len(plan.used), FLAG_BITS, dtype=np.int64)
+    for at in np.flatnonzero(np.array(is_number)[plan.used]):
+        bits[at] = BITS - _log2(largest[at])
+    return bits
+
+
+def _bits_of_inputs(plan: Plan, feature_bits: IntArray) -> IntArray:
+    """Bits behind the point of inputs: zero of categories, and of what is not used."""
     position = {feature: i for i, feature in enumerate(plan.used.tolist())}
-    input_bits = np.zeros(len(plan.inputs), dtype=np.int64)
-    feature_bits = np.full(len(plan.used), FLAG_BITS, dtype=np.int64)
+    bits = np.zeros(len(plan.inputs), dtype=np.int64)
     feature = 0
     for i, column in enumerate(plan.inputs):
         if isinstance(column, Number) and feature in position:
-            at = position[feature]
-            input_bits[i] = feature_bits[at] = BITS - _log2(largest[at])
+            bits[i] = feature_bits[position[feature]]
         feature += len(column.features)
-    return input_bits, feature_bits
+    return bits
+
+
+def _to_one_unit(inverse_scale: FloatArray, feature_bits: IntArray) -> IntArray | None:
+    """Fewer bits, so that standardised features have one unit, where scales are powers of two."""
+    mantissa, exponent = np.frexp(inverse_scale)
+    z_bits = feature_bits - exponent
+    if not len(z_bits) or not np.all(mantissa == 0.5) or np.ptp(z_bits) > MAX_COARSER:
+        return None
+    return feature_bits - (z_bits - z_bits.min())
+
+
+def _units(plan: Plan, r: float) -> tuple[IntArray, IntArray | int, int]:
+    """Bits of features, what they are shifted by to fill 32 bits, and the factor one.
+
+    Features have few bits more or less to spare, and are shifted alike then. Where scales are
+    powers of two, they have one unit, which is that of the factor one too.
+    """
+    feature_bits, one = _bits_of_features(plan, r), 2**BITS
+    coarser = _to_one_unit(plan.inverse_scale, feature_bits)
+    if coarser is not None:
+        feature_bits = coarser
+    furthest = np.ldexp(r / plan.inverse_scale, feature_bits)
+    shifts = BITS + 1 - np.array([_log2(value) for value in furthest], dtype=np.int64)
+    _require(plan, np.all(shifts <= BITS), "an input is far from zero")
+    fewest = int(shifts.min(initial=BITS))
+    if coarser is not None:
+        one = round(2.0 ** (feature_bits[0] + fewest) / plan.inverse_scale[0])
+    elif shifts.max(initial=0) > fewest + MAX_SLACK:
+        return feature_bits, shifts, one
+    return feature_bits, fewest, one
+
+
+def _whole_weights(coef: FloatArray, bits: int, fewest: int) -> tuple[IntArray, int, FloatArray]:
+    """Weights as whole numbers, their bits, and what rounding changed.
+
+    Weights that were rounded before leave the zeros at their ends, down to the fewest bits.
+    """
+    weight = _whole(coef, bits)
+    error = np.abs(np.ldexp(weight, -bits) - coef)
+    if not error.any():
+        spare = min(_trailing_zeros(weight), bits - fewest)
+        bits, weight = bits - spare, weight >> spare
+    return _in_fewest_bytes(weight), bits, error
+
+
+def _trailing_zeros(values: IntArray) -> int:
+    """Bits that are zero at the end of all."""
+    together = int(np.bitwise_or.reduce(np.abs(values), axis=None))
+    return (together & -together).bit_length() - 1 if together else 0
+
+
+def _in_fewest_bytes(values: IntArray) -> IntArray:
+    """In the smallest type of up to 32 bits that holds all."""
+    for dtype in np.int8, np.int16:
+        if np.abs(values).max(initial=0) <= np.iinfo(dtype).max:
+            return values.astype(dtype)
+    return values.astype(np.int32)
 
 
 def _monomials(
@@ -198,7 +334,11 @@ def _kernel(
     kernel, vectors, D = basis.kernel, np.abs(basis.vectors), len(e_z)
     z_bits = BITS - _log2(r)
     e_v = 2.0 ** -(z_bits + 1)
-    whole = _whole(basis.vectors, z_bits).astype(np.int32)
+    whole = _whole(basis.vectors, z_bits)
+    spare = 0
+    if np.array_equal(np.ldexp(whole, -z_bits), basis.vectors):  # rounded before
+        spare, e_v = _trailing_zeros(whole), 0.0
+    whole = _in_fewest_bytes(whole >> spare)
     if isinstance(kernel, RBFKernel):
         bound = D * (2.0 * r) ** 2
         bits = BITS - _log2(bound)
@@ -213,7 +353,7 @@ def _kernel(
         e_t += 2.0 ** -(SCORE_BITS + 1)
         error = math.log(2.0) * e_t + EXP_ERROR + 2.0**-BITS
         factor = int(_whole(np.array(rate), rate_bits))
-        steps = Steps(whole, term_shift(4 * D), bits, factor, rate_bits)
+        steps = Steps(whole, spare, term_shift(4 * D), bits, factor, rate_bits)
         n = len(vectors)
         return steps, np.ones(n), np.full(n, error), BITS
     bound = r * vectors.sum(axis=1)
@@ -221,7 +361,7 @@ def _kernel(
     bits = min(BITS - _log2(float(bound.max())), 2 * z_bits - lost)
     error = vectors @ e_z + (r + e_z).sum() * e_v + 2.0 ** -(bits + 1)
     error = error + D * 2.0 ** -(2 * z_bits - lost + 1)
-    steps = Steps(whole, lost, bits)
+    steps = Steps(whole, spare, lost, bits)
     if isinstance(kernel, LinearKernel):
         return steps, bound, error, bits
     assert isinstance(kernel, PolynomialKernel)
@@ -259,10 +399,11 @@ def _error_of_probabilities(e_score: float, n_components: int) -> float:
 
     Scores off by e move the odds of a class by a factor of at most exp(2 e), which moves its
     probability by at most tanh(e / 2). Then come the exponentials, each of a difference of scores
-    that is rounded once more, in sum and total, and the rounding of the inverse and the quotient.
+    that is rounded once more, in sum and total, and the rounding of both and of the quotient.
     """
-    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS + 2.0 ** (BITS - INVERSE_BITS)
+    e_exp = EXP_ERROR + 2.0**-BITS + 2.0**-SCORE_BITS
     error = math.tanh(e_score / 2.0) + 2.0 * n_components * e_exp + 2.0**-SCORE_BITS
+    error += 2.0 ** (sum_shift(n_components) + 1 - BITS)
     error *= HIGHER_ORDER
     unit = 10.0 ** (math.floor(math.log10(error)) - 1)
     return float(f"{math.ceil(error / unit) * unit:.1e}")  # two digits, rounded up

@@ -18,7 +18,16 @@ from sdgm.export.c_code import (
     plain_features,
     refuse_any,
 )
-from sdgm.export.c_fixed import BITS, FAR_EXPONENT, INVERSE_BITS, SCORE_BITS, Fixed, term_shift
+from sdgm.export.c_fixed import (
+    BITS,
+    FAR_EXPONENT,
+    HALF_BITS,
+    SCORE_BITS,
+    Fixed,
+    Scaled,
+    sum_shift,
+    term_shift,
+)
 from sdgm.export.c_plan import Plan
 from sdgm.export.c_tables import Tables
 from sdgm.tables.inputs import Category
@@ -38,33 +47,38 @@ def rounded(product: str, bits: int) -> str:
 def fixed_arithmetic(plan: Plan, fixed: Fixed, tables: Tables) -> Arithmetic:
     """Numbers of 32 bits and products of 64."""
     name, NAME, n_used = tables.name, tables.name.upper(), len(plan.used)
-    helpers = list(_helpers(plan, fixed, tables))
-    shift = fixed.weight_bits + fixed.column_bits - SCORE_BITS
-    product = rounded(f"(int64_t)z[{name}_first[i]] * z[{name}_second[i]]", BITS)
-    far, apart = FAR_EXPONENT << SCORE_BITS, "most - score[k]"
+    helpers, scaled = list(_helpers(plan, fixed, tables)), fixed.scaled
+    product = "(int64_t)z[{0}] * z[{1}]"
+    monomial = f"sum += (int64_t)(int32_t)(({product}) >> {HALF_BITS}) * {name}_weight[i];"
+    shift = 0
+    if scaled is not None:
+        shift = scaled.weight_bits + scaled.column_bits - SCORE_BITS
+        monomial = f"""\
+const int64_t column = {rounded(product, BITS)};
+            sum += {rounded(f"column * {name}_weight[i]", shift)};"""
+    far, lost = FAR_EXPONENT << SCORE_BITS, sum_shift(len(plan.offset))
+    apart = rounded("(most - score[k])", fixed.score_bits - SCORE_BITS)
     return Arithmetic(
         value="int32_t",
         wide="int64_t",
         zero="0",
-        one=str(2**fixed.z_bits),
+        one=str(fixed.one),
         helpers=helpers,
         multiply_adds=n_used * (1 + has_norm(plan)),
         features=_features(plan, fixed, tables),
         offset=fixed.offset,
         weight=fixed.weight,
-        vectors=None if fixed.kernel is None else fixed.kernel.vectors,
-        monomial=f"const int64_t column = {product};\n"
-        f"            score[k] += {rounded(f'column * {name}_weight[i]', shift)};",
+        vectors=scaled.kernel.vectors if scaled and scaled.kernel else None,
+        monomial=monomial.format,
         kernel_term=rounded(f"kernel * {name}_weight[i]", shift),
-        part=f"const int64_t d = {apart} < {far} ? {apart} : {far};\n"
+        part=f"const int64_t apart = {apart};\n"
+        f"        const int64_t d = apart < {far} ? apart : {far};\n"
         f"        const int64_t part = {name}_exp2({rounded(f'd * {LOG2_E}', BITS)});",
         sums="sum",
-        # one division for all classes; total has at least BITS bits
-        before_shares=f"total = {1 << INVERSE_BITS} / total;",
-        share=f"(int32_t)({rounded('sum[c] * total', INVERSE_BITS - SCORE_BITS)})",
+        share=f"{name}_quotient((uint32_t)(sum[c] >> {lost}), (uint32_t)(total >> {lost}))",
         no_share="-1",
         by_class=True,
-        scores_are=f"Scores of the components in units of 2^-{SCORE_BITS}",
+        scores_are=f"Scores of the components in units of 2^-{fixed.score_bits}",
         shares_are=f"Probabilities in units of 1 / {NAME}_ONE, and the index of the largest; -1 "
         "for invalid inputs.",
     )
@@ -111,12 +125,42 @@ static inline int64_t {name}_exp2(int64_t t)
 {loop("i", len(lower), f"p = {name}_powers[i] + {step};")}
     return p >> whole;
 }}"""
+    yield f"""\
+/* a / b in units of 1 / {name.upper()}_ONE, for a up to b up to 2^31. */
+static inline int32_t {name}_quotient(uint32_t a, uint32_t b)
+{{
+    uint32_t rest = a;
+    int32_t quotient = 0;
+    int i;
+    for (i = 0; i <= {SCORE_BITS}; ++i) {{
+        quotient *= 2;
+        if (rest >= b) {{
+            rest -= b;
+            ++quotient;
+        }}
+        rest *= 2U;
+    }}
+    return rest >= b ? quotient + 1 : quotient;
+}}"""
     if n_used:
         tables.array("center", fixed.center, plan.feature_names)
-        tables.array("scale", fixed.scale)
-        tables.indices("scale_shift", fixed.shift)
-        yield f"""\
-/* A feature, standardised, in units of 2^-{fixed.z_bits}; clipped at {fixed.range:g}. */
+        yield _standardized(fixed, fixed.scaled, tables)
+    if has_norm(plan):
+        assert fixed.scaled is not None
+        yield _squared_norm(n_used, fixed.scaled, name)
+    if isinstance(plan.basis, KernelBasis):
+        assert fixed.scaled is not None
+        yield _kernel(plan.basis, fixed.scaled, name)
+
+
+def _standardized(fixed: Fixed, scaled: Scaled | None, tables: Tables) -> str:
+    """The function that standardises one feature."""
+    name = tables.name
+    if scaled is not None:
+        tables.array("scale", scaled.scale)
+        tables.indices("scale_shift", scaled.shift)
+        return f"""\
+/* A feature, standardised, in units of 2^-{scaled.z_bits}; clipped at {fixed.range:g}. */
 static inline int32_t {name}_standardized(int32_t value, size_t i)
 {{
     const int64_t most = {2**BITS};
@@ -125,19 +169,36 @@ static inline int32_t {name}_standardized(int32_t value, size_t i)
     const int64_t z = (((int64_t)value - {name}_center[i]) * {name}_scale[i] + half) >> bits;
     return (int32_t)(z < -most ? -most : z > most ? most : z);
 }}"""
-    if has_norm(plan):
-        lost = term_shift(n_used)
-        yield f"""\
-/* |z|^2 / 2^{fixed.norm_shift}. */
+    if isinstance(fixed.shift, int):
+        most, unit = str(LARGEST_INT32 >> fixed.shift), str(1 << fixed.shift)
+        declared = ""
+    else:
+        tables.indices("shift", fixed.shift)
+        most, unit = "(INT32_MAX / unit)", "unit"
+        declared = f"    const int32_t unit = (int32_t)1 << {name}_shift[i];\n"
+    return f"""\
+/* A feature less its center, in a unit of its own; clipped beyond {fixed.range:g} deviations. */
+static inline int32_t {name}_standardized(int32_t value, size_t i)
+{{
+    const int32_t center = {name}_center[i];
+{declared}    const int32_t most = {most};
+    const int32_t z = value < center - most ? -most : value > center + most ? most : value - center;
+    return z * {unit};
+}}"""
+
+
+def _squared_norm(n_used: int, scaled: Scaled, name: str) -> str:
+    """The squared norm of a standardised row."""
+    lost = term_shift(n_used)
+    return f"""\
+/* |z|^2 / 2^{scaled.norm_shift}. */
 static inline int32_t {name}_squared_norm(const int32_t z[])
 {{
     int64_t sum = 0;
     size_t i;
 {loop("i", n_used, f"sum += {rounded('(int64_t)z[i] * z[i]', lost)};")}
-    return (int32_t)({rounded("sum", fixed.z_bits + fixed.norm_shift - lost)});
+    return (int32_t)({rounded("sum", scaled.z_bits + scaled.norm_shift - lost)});
 }}"""
-    if isinstance(plan.basis, KernelBasis):
-        yield _kernel(plan.basis, fixed, name)
 
 
 def _accepts(plan: Plan, name: str) -> str:
@@ -179,14 +240,16 @@ def _features(plan: Plan, fixed: Fixed, tables: Tables) -> str:
     )
 
 
-def _kernel(basis: KernelBasis, fixed: Fixed, name: str) -> str:
+def _kernel(basis: KernelBasis, scaled: Scaled, name: str) -> str:
     """The kernel of two standardised rows."""
-    steps = fixed.kernel
+    steps = scaled.kernel
     assert steps is not None
-    bits, start, term = steps.powers, "0", "(int64_t)z[i] * v[i]"
-    lines = [f"sum = {rounded('sum', 2 * fixed.z_bits - steps.term_shift - steps.sum_bits)};"]
+    v = f"v[i] * {1 << steps.vector_shift}" if steps.vector_shift else "v[i]"
+    bits, start, term = steps.powers, "0", f"(int64_t)z[i] * ({v})"
+    lines = [f"sum = {rounded('sum', 2 * scaled.z_bits - steps.term_shift - steps.sum_bits)};"]
     if isinstance(basis.kernel, RBFKernel):
-        term = "((int64_t)z[i] - v[i]) * ((int64_t)z[i] - v[i])"
+        apart = f"((int64_t)z[i] - {v})"
+        term = f"{apart} * {apart}"
         shift = steps.sum_bits + steps.factor_bits - SCORE_BITS
         lines.append(f"return {name}_exp2({rounded(f'sum * {steps.factor}', shift)});")
     elif not bits:
@@ -202,8 +265,9 @@ def _kernel(basis: KernelBasis, fixed: Fixed, name: str) -> str:
         name,
         "int32_t",
         "int64_t",
+        f"{steps.vectors.dtype}_t",
         basis.vectors.shape[1],
-        words=f"Kernel of two standardised rows, in units of 2^{-fixed.column_bits}.",
+        words=f"Kernel of two standardised rows, in units of 2^{-scaled.column_bits}.",
         start=start,
         term=rounded(term, steps.term_shift),
         end="\n".join(f"    {line}" for line in lines),

@@ -51,7 +51,7 @@ def real_arithmetic(plan: Plan, tables: Tables) -> Arithmetic:
         offset=plan.offset,
         weight=plan.coef,
         vectors=basis.vectors if isinstance(basis, KernelBasis) else None,
-        monomial=f"score[k] += {name}_weight[i] * z[{name}_first[i]] * z[{name}_second[i]];",
+        monomial=f"sum += {name}_weight[i] * z[{{}}] * z[{{}}];".format,
         kernel_term=f"{name}_weight[i] * kernel",
         part=f"const {real} part = exp{_suffix(real)}(score[k] - most);",
         sums="p",
@@ -169,7 +169,7 @@ def _kernel(basis: KernelBasis, tables: Tables) -> str:
             power = f"pow{_suffix(real)}(sum, {float(degree)}{_suffix(real)})"
         end = f"    sum = {gamma} * sum + {coef0};\n    return {power};"
     pieces = {"words": f"k(z, v) = {words}", "start": number(0.0), "term": term, "end": end}
-    return kernel_function(tables.name, real, real, basis.vectors.shape[1], **pieces)
+    return kernel_function(tables.name, real, real, real, basis.vectors.shape[1], **pieces)
 
 
 def _formulas(plan: Plan, basis: Monomials, features: str, tables: Tables) -> tuple[str, int, int]:

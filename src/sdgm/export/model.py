@@ -96,6 +96,11 @@ def exportable(model: Any) -> ExportModel:
     return ExportModel(inputs, classifier.model_)
 
 
+def only_what_is_read(model: Any) -> ExportModel:
+    """The same without inputs that ``max_features`` left out; an ExportModel as it is."""
+    return model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+
+
 def classifier_and_inputs(model: Any) -> tuple[BaseSDGM, tuple[Input, ...]]:
     """The fitted classifier inside a model, and the columns that it reads."""
     inputs: tuple[Input, ...] | None = getattr(model, "inputs", None)

@@ -11,7 +11,7 @@ from sdgm.atomic import checked_path, replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c_plan import Plan, Precision, make_plan
-from sdgm.export.model import ExportModel, exportable
+from sdgm.export.model import only_what_is_read
 from sdgm.tables.inputs import Category
 
 TEXT = '''\
@@ -25,6 +25,8 @@ INPUTS = {inputs}
 
 def predict_proba(x):
     """Probabilities of the classes. x has a value for every input, None if it is missing."""
+    if len(x) != len(INPUTS):
+        raise ValueError("a row must have %d values, got %d" % (len(INPUTS), len(x)))
     features = []
     for (name, rest, extra), value in zip(INPUTS, x):
         missing = value is None or (isinstance(value, float) and isnan(value))
@@ -86,7 +88,7 @@ def to_python(
     kind = choice("precision", precision, Precision)
     if kind is Precision.FIXED:
         raise ValueError("precision must be 'double' or 'float' in Python, got 'fixed'.")
-    own = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    own = only_what_is_read(model)
     plan = make_plan(own, kind)
     text = _text(plan)
     if path is not None:

@@ -15,7 +15,7 @@ import sdgm
 from sdgm.atomic import checked_path, replacing
 from sdgm.core.model.features import Monomials
 from sdgm.export.card import input_entry, kernel_entry, term_entries
-from sdgm.export.model import ExportModel, exportable
+from sdgm.export.model import ExportModel, only_what_is_read
 
 # largest whole number up to which JavaScript has all
 LARGEST_INTEGER = 2**53
@@ -58,7 +58,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     >>> "export function predictProba(row)" in to_javascript(model)
     True
     """
-    numbers = model if isinstance(model, ExportModel) else exportable(model).only_inputs_read()
+    numbers = only_what_is_read(model)
     data = {"classes": [_label(each) for each in numbers.classes.tolist()], **model_data(numbers)}
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
     head = f"// A classifier made by sdgm {sdgm.__version__}.\nconst model = {text};\n\n"

@@ -5,7 +5,7 @@ export type Label = string | number | boolean;
 export type Value = number | string | null | undefined;
 
 /** Values in the order of `inputs`, or by their names. */
-export type Row = readonly Value[] | Readonly<Record<string, Value>>;
+export type Row = readonly Value[] | Float32Array | Float64Array | Readonly<Record<string, Value>>;
 
 /** A column of the table that the model was trained on. */
 export interface Input {

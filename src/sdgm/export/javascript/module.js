@@ -17,11 +17,13 @@ function read(input, value) {
 }
 
 export function predictProba(row) {
-  if (Array.isArray(row) && row.length !== inputs.length) {
+  if (typeof row !== "object" || row === null) throw new TypeError(`a row must be an array or an object; got ${row}.`);
+  const isList = Array.isArray(row) || ArrayBuffer.isView(row);
+  if (isList && row.length !== inputs.length) {
     throw new RangeError(`a row must have ${inputs.length} values; got ${row.length}.`);
   }
   const own = (name) => (Object.hasOwn(row, name) ? row[name] : undefined);
-  return probabilities(model, inputs.map((input, i) => read(input, Array.isArray(row) ? row[i] : own(input.name))));
+  return probabilities(model, inputs.map((input, i) => read(input, isList ? row[i] : own(input.name))));
 }
 
 export function predict(row) {
