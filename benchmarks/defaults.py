@@ -33,8 +33,8 @@ from benchmarks.uci121 import fold_of, loss_of, own_code, stored_numbers
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 
 MILLION = 1_000_000
-GIVEN = "SDGMClassifier(2, 'full', teacher=None)"
-SEARCH = "GridSearchCV(SVC(probability=True)), 9 candidates, 3 folds"
+GIVEN = "SDGMClassifier with settings given"
+SEARCH = "GridSearchCV(SVC(probability=True))"
 BOOSTING = "HistGradientBoostingClassifier()"
 OWN = ("SDGMClassifier()", "KernelSDGMClassifier()")
 MODELS: dict[str, Callable[[], Any]] = {
@@ -50,12 +50,12 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 # rows of a fold of UCI sets; all of them where there is no number
 UCI = {
-    "letter, 1,000 rows": ("letter", 1_000),
-    "letter, 15,000 rows": ("letter", None),
-    "spambase, 1,000 rows": ("spambase", 1_000),
-    "magic, 5,000 rows": ("magic", 5_000),
+    "letter 1000": ("letter", 1_000),
+    "letter 15000": ("letter", None),
+    "spambase 1000": ("spambase", 1_000),
+    "magic 5000": ("magic", 5_000),
 }
-BANANA, MANY = "banana, split 1", "Gaussians, 1,000,000 rows"
+BANANA, MANY = "banana", "Gaussians 1000000"
 COMPARED = {
     **dict.fromkeys(UCI, (*OWN, BOOSTING)),
     BANANA: (*OWN, SEARCH),
