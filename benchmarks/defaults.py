@@ -29,6 +29,7 @@ from benchmarks.peers import GRID
 from benchmarks.records import Cell, Record, results, select, values_of
 from benchmarks.runner import Benchmark, Plan
 from benchmarks.scale import PROBLEMS, TEST, TEST_ROWS, TRAIN
+from benchmarks.timing import digits
 from benchmarks.uci121 import fold_of, loss_of, own_code, stored_numbers
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 
@@ -103,7 +104,7 @@ def measure(data: str, model: str, round: int, code: str) -> Record:
             "rows": len(X),
             "inputs": X.shape[1],
             "classes": len(fitted.classes_),
-            "seconds": round(seconds, 4),
+            "seconds": digits([seconds])[0],
             "error": float(np.mean(fitted.predict(X_test) != y_test)),
             "log_loss": loss_of(fitted, X_test, y_test),
             "weights": getattr(fitted, "n_active_weights_", None),
