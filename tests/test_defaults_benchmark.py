@@ -41,4 +41,4 @@ def test_a_cell_is_a_fit_and_its_test_error(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(defaults, "rows_of", lambda data: (X[:100], y[:100], X[100:], y[100:]))
     record = measure(BANANA, SEARCH, 0, "any")
     assert record["error"] < 0.15 and record["seconds"] > 0.0
-    assert record["numbers"] > 100
+    assert 2 * 3 < record["numbers"] < 100 * 4
