@@ -29,12 +29,13 @@ from benchmarks.peers import GRID
 from benchmarks.records import Cell, Record, results, select, values_of
 from benchmarks.runner import Benchmark, Plan
 from benchmarks.scale import PROBLEMS, TEST, TEST_ROWS, TRAIN
+from benchmarks.timing import digits
 from benchmarks.uci121 import fold_of, loss_of, own_code, stored_numbers
 from sdgm import KernelSDGMClassifier, SDGMClassifier
 
 MILLION = 1_000_000
-GIVEN = "SDGMClassifier(2, 'full', teacher=None)"
-SEARCH = "GridSearchCV(SVC(probability=True)), 9 candidates, 3 folds"
+GIVEN = "SDGMClassifier with settings given"
+SEARCH = "GridSearchCV(SVC(probability=True))"
 BOOSTING = "HistGradientBoostingClassifier()"
 OWN = ("SDGMClassifier()", "KernelSDGMClassifier()")
 MODELS: dict[str, Callable[[], Any]] = {
@@ -50,12 +51,12 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 # rows of a fold of UCI sets; all of them where there is no number
 UCI = {
-    "letter, 1,000 rows": ("letter", 1_000),
-    "letter, 15,000 rows": ("letter", None),
-    "spambase, 1,000 rows": ("spambase", 1_000),
-    "magic, 5,000 rows": ("magic", 5_000),
+    "letter 1000": ("letter", 1_000),
+    "letter 15000": ("letter", None),
+    "spambase 1000": ("spambase", 1_000),
+    "magic 5000": ("magic", 5_000),
 }
-BANANA, MANY = "banana, split 1", "Gaussians, 1,000,000 rows"
+BANANA, MANY = "banana", "Gaussians 1000000"
 COMPARED = {
     **dict.fromkeys(UCI, (*OWN, BOOSTING)),
     BANANA: (*OWN, SEARCH),
@@ -103,7 +104,7 @@ def measure(data: str, model: str, round: int, code: str) -> Record:
             "rows": len(X),
             "inputs": X.shape[1],
             "classes": len(fitted.classes_),
-            "seconds": round(seconds, 4),
+            "seconds": digits([seconds])[0],
             "error": float(np.mean(fitted.predict(X_test) != y_test)),
             "log_loss": loss_of(fitted, X_test, y_test),
             "weights": getattr(fitted, "n_active_weights_", None),
