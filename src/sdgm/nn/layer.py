@@ -116,7 +116,7 @@ class Mixture(nn.Module):
         return padded[..., self.class_index].logsumexp(dim=-1)
 
     def component_log_prob(self, x: Tensor) -> Tensor:
-        """Component posterior ``log P(c, m | x)`` (Eq. 1): (..., K)."""
+        """Component posterior ``log P(c, m | x)`` (Eq. 1) of the mean weights: (..., K)."""
         return self.component_scores(x).log_softmax(dim=-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
