@@ -208,6 +208,7 @@ def test_labels_that_javascript_does_not_hold_are_words():
 
 
 def test_the_report_computes_with_the_same_script():
+    pytest.importorskip("jinja2")
     assert script("model.js") in report_html(
         SDGMClassifier(1, teacher=None).fit(IRIS.data, IRIS.target)
     )

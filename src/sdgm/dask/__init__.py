@@ -1,4 +1,4 @@
-"""The classifiers on Dask: rows stay on the workers, statistics travel (extra ``dask``)."""
+"""The classifiers on Dask: rows stay on the workers, which send statistics (extra ``dask``)."""
 
 from sdgm.dask.ensemble import KernelEnsembleClassifier
 from sdgm.dask.estimators import KernelSDGMClassifier, SDGMClassifier

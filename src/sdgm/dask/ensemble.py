@@ -1,4 +1,4 @@
-"""The kernel ensemble on Dask: a sample comes here, sums over all rows stay where the rows are."""
+"""The kernel ensemble on Dask: the client gets a sample; sums over all rows run on the workers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class KernelEnsembleClassifier(ensemble.KernelEnsembleClassifier):
         else:
             every = rows.total(all_of_block, 1)
             codes = np.asarray(every.y)
-            # weights have the factors already: each is taken out again
+            # the weights already contain the factors, so divide by them
             self._fit_in_memory(every.X, classes[codes], every.s / factors[codes])
         self.n_features_in_ = int(X.shape[1])
         if names is not None:

@@ -1,4 +1,4 @@
-"""The classifiers on Dask: blocks of rows stay on the workers, statistics travel (extra ``dask``).
+"""The classifiers on Dask: rows stay on the workers, which send statistics (extra ``dask``).
 
 Arrays are cut into groups of rows that do not depend on how the user's chunks are cut, and sums are
 added as in memory, so that a fit ends with the same model whatever the cluster looks like.
@@ -216,13 +216,13 @@ def weights_by_label(y: Any, s: Any) -> tuple[np.ndarray[Any, Any], FloatArray]:
 
 
 def mark_of(estimator: Any, rows: DaskRows, classes: np.ndarray[Any, Any]) -> str:
-    """A mark of the settings and of the first rows of every block, wherever they are kept."""
+    """A fingerprint of the settings and of the first rows of every block."""
     digests = rows.total(digest_of_block, 1)
     return fingerprint(estimator, np.frombuffer(digests, dtype=np.uint8), classes, None)
 
 
 def digest_of_block(block: Rows) -> bytes:
-    """A mark of the first rows of a block."""
+    """A fingerprint of the first rows of a block."""
     mark = hashlib.blake2b(digest_size=16)
     for part in (block.Z, block.y, block.s):
         mark.update(np.ascontiguousarray(part[:PART_ROWS]).tobytes())
@@ -235,7 +235,7 @@ def all_of_block(block: Rows) -> Picked:
 
 
 def on_values(block: Any, model: Any, method: str, n_columns: int | None = None) -> Any:
-    """A prediction for one chunk, which may have no rows; if it is several, side by side."""
+    """A prediction for one chunk, which may have no rows; several outputs are concatenated."""
     if len(block):
         result = getattr(model, method)(np.asarray(block, dtype=np.float64))
         return np.hstack(result) if isinstance(result, tuple) else result

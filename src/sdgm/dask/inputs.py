@@ -1,4 +1,4 @@
-"""What users of `sdgm.dask` pass in: collections as dask arrays, one sentence per mistake."""
+"""Inputs of `sdgm.dask`: collections as dask arrays, with one sentence per mistake."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_names(names: list[str] | None, expected: Any) -> None:
 def as_array(collection: Any, *, exact: bool = True) -> Any:
     """A dask array, with known chunks if wanted; arrays in memory become one."""
     if hasattr(collection, "to_dask_array"):
-        with warnings.catch_warnings():  # text as objects is what is wanted
+        with warnings.catch_warnings():  # text as objects is intended
             warnings.filterwarnings("ignore", "Dask currently has limited support")
             return collection.to_dask_array(lengths=True if exact else None)
     if not isinstance(collection, da.Array):
@@ -39,7 +39,7 @@ def as_array(collection: Any, *, exact: bool = True) -> Any:
             np.asarray(collection), chunks=(GROUP_ROWS, *[-1] * (np.ndim(collection) - 1))
         )
     if exact and np.isnan(sum(map(sum, collection.chunks))):
-        collection = collection.copy()  # the user's own stays as it is
+        collection = collection.copy()  # the user's object must not change
         collection.compute_chunk_sizes()
     return collection
 

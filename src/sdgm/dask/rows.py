@@ -23,10 +23,10 @@ from sdgm.dask.totals import (
     total_where_kept,
 )
 
-# bytes up to which neighbouring groups are kept as one, to be summed by one task: powers of two as
-# well. Tasks are fewer, and a worker still has room for some
+# bytes up to which neighbouring groups are combined and summed by one task, in powers of two: fewer
+# tasks, and a worker can still hold several
 LARGEST_BUNDLE = 1 << 26
-# bundles that every thread of the workers has at least: one that is done early takes another
+# minimum number of bundles per thread, so that idle threads can take over some
 ENOUGH_BUNDLES = 2
 
 
@@ -83,7 +83,7 @@ class DaskRows:
 
 @sizeof.register(Rows)
 def size_of_rows(rows: Rows) -> int:
-    """Bytes, by which a worker knows when to write rows to disk."""
+    """Size in bytes, which a worker uses to decide when to spill."""
     return sum(part.nbytes for part in (rows.Z, rows.y, rows.s, rows.r0) if part is not None)
 
 
@@ -98,7 +98,7 @@ def bundle_of_rows(
             f"Input X contains NaN or infinity: {X[n, d]} in row {first + n}, column {d}; "
             "fill in or leave out such rows."
         )
-    # labels that no row of positive weight has count for nothing, as any class
+    # labels that only rows of weight zero have can be encoded as any class
     codes = np.searchsorted(classes, np.asarray(y)).astype(np.int32)
     np.minimum(codes, len(classes) - 1, out=codes)
     weights = np.ones(len(codes)) if s is None else np.array(s, dtype=np.float64)
@@ -126,7 +126,7 @@ def rows_on_workers(
 
 
 def worker_threads() -> list[str | None]:
-    """The worker of each thread of the cluster; of those of this machine, where there is none."""
+    """The worker of each thread of the cluster, or of this machine if there is no cluster."""
     try:
         from distributed import get_client
 
@@ -138,7 +138,7 @@ def worker_threads() -> list[str | None]:
 
 
 def made_on(worker: str | None) -> AbstractContextManager[object]:
-    """Within, what is delayed is computed by this worker, or by another if that is gone."""
+    """A context in which delayed tasks run on this worker, or on another if it is gone."""
     if worker is None:
         return nullcontext()
     return dask.annotate(workers=[worker], allow_other_workers=True)
@@ -165,7 +165,7 @@ def bundled_groups(n_rows: int, n_features: int, n_threads: int) -> int:
 
 
 def parts_of(column: Any, size: int, n_parts: int = 0) -> Any:
-    """Parts of a column of so many rows; of one that is not there, as many times nothing."""
+    """Parts of a column with this number of rows; None for each part of a missing column."""
     if column is None:
         return [None] * n_parts
     return column.rechunk({0: size}).to_delayed()

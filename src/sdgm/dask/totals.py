@@ -18,16 +18,16 @@ from sdgm.core.data.blocked_rows import of_mapped
 from sdgm.core.data.rows import CANONICAL_ROWS, GROUP_BLOCKS, Rows, S, group_total, tree_sum
 from sdgm.scale.threads import one_blas_thread
 
-# numbers that the GNU library's mallopt knows its settings by
+# parameter numbers of mallopt in the GNU C library
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-# bytes of an array that is got from the system by itself, and that are kept when freed
+# bytes above which an array is mapped separately, and bytes that are kept when freed
 LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
 # the rows of a group, and of a chunk of what is given in memory
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 # totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
 ADDED = 4
-# seconds after which it is looked whether all sums are being made: short against a fit on a
-# cluster, long against asking the scheduler
+# seconds between checks that all sums are still being computed: short compared with a fit on a
+# cluster, long compared with a request to the scheduler
 LOOK_EVERY = 1.0
 
 
@@ -111,11 +111,11 @@ def places(client: Any, futures: Sequence[Any]) -> list[str] | None:
 
 
 class StuckError(Exception):
-    """A sum is not being made, since its worker is gone or has stopped."""
+    """A sum is not being computed, because its worker is gone or has stopped."""
 
 
 def patient_result(client: Any, future: Any, of_bundle: Sequence[Any]) -> Any:
-    """What a future comes to, as long as all sums of bundles are made or at work."""
+    """The result of a future, as long as all sums of bundles are finished or running."""
     while True:
         try:
             return future.result(timeout=LOOK_EVERY)
@@ -145,11 +145,11 @@ def total_of_bundle(
 
 @cache
 def keep_freed_memory() -> bool:
-    """Have a worker's C library use freed memory again; whether it was told to.
+    """Make a worker's C library reuse freed memory; returns whether this was possible.
 
-    Dask tells it to hand memory back to the system at once (``MALLOC_TRIM_THRESHOLD_``). Working
-    arrays are a few megabytes and short-lived, and getting each of them anew, page by page, makes
-    sums take more than twice as long.
+    By default, Dask makes it return memory to the system at once (``MALLOC_TRIM_THRESHOLD_``).
+    Working arrays are a few megabytes and short-lived, and allocating each of them again, page by
+    page, makes sums take more than twice as long.
     """
     if "MALLOC_TRIM_THRESHOLD_" not in os.environ:
         return False

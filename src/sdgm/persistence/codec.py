@@ -95,7 +95,7 @@ def home_of(model: Any) -> tuple[str, str]:
 
 
 def read(stream: BinaryIO, size: int) -> Any:
-    """The model in a stream of so many bytes."""
+    """The model in a stream of this size in bytes."""
     try:
         contents, arrays = unpacked(stream, size)
     except RecursionError:

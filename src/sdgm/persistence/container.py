@@ -109,7 +109,7 @@ def checksum(text: str, arrays: Mapping[str, Array]) -> bytes:
 
 
 def unpacked(stream: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:
-    """Document and arrays of a file of so many bytes, if the checksum agrees."""
+    """Document and arrays of a file of this size in bytes, if the checksum agrees."""
     text = read_text(stream, size)
     document = parsed(text)
     check_format(document)
@@ -130,7 +130,7 @@ def unpacked(stream: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:
 
 
 def read_text(stream: BinaryIO, size: int) -> str:
-    """The text of the document in a file of so many bytes."""
+    """The text of the document in a file of this size in bytes."""
     if size == 0:
         raise InvalidModelFile("is empty")
     if size > MAX_FILE:

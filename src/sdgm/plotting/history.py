@@ -13,7 +13,7 @@ from sdgm.plotting.style import CLASS_COLORS, two_panels
 
 # matplotlib's own width and height in inches
 HISTORY_SIZE = (6.4, 4.8)
-# points; matplotlib's own 1.5 is thin for colours that must be told apart
+# points; matplotlib's own 1.5 is thin for colours that must be distinguishable
 CURVE_WIDTH = 1.8
 
 

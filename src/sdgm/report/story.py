@@ -24,7 +24,7 @@ from sdgm.report.view import discriminant_view
 MAX_FRAMES = 40
 # markers; more would cover each other and the picture behind them
 FILM_ROWS = 400
-# weights whose lives are drawn: more lines than pixels cannot be told apart
+# weights whose lives are drawn: more lines than pixels cannot be distinguished
 MAX_LINES = 300
 # inputs to choose the axes from: six pairs
 MAX_KEPT_FEATURES = 4

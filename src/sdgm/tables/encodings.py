@@ -35,7 +35,7 @@ class AsUtf8:
         self.decoder: codecs.IncrementalDecoder | None = None
 
     def read(self, size: int) -> bytes:
-        """About so many bytes of the stream; none at its end alone."""
+        """About this number of bytes of the stream; empty only at its end."""
         while True:
             data = self.stream.read(size)
             is_first, self.bytes_read = not self.bytes_read, self.bytes_read + len(data)

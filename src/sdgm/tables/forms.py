@@ -64,14 +64,16 @@ def new_classifier(form: Form, settings: Settings, classes: list[Any]) -> BaseSD
 
 def teacher_of(settings: Settings) -> Any:
     """The teacher of this name, as the classifiers take it."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-
     match Teacher(settings.teacher):
         case Teacher.LABELS:
             return None
         case Teacher.FOREST:
+            from sklearn.ensemble import RandomForestClassifier
+
             return RandomForestClassifier(min_samples_leaf=2, random_state=settings.random_state)
         case Teacher.BOOSTING:
+            from sklearn.ensemble import HistGradientBoostingClassifier
+
             return HistGradientBoostingClassifier(random_state=settings.random_state)
         case _:
             return "auto"

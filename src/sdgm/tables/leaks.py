@@ -1,4 +1,4 @@
-"""Columns that alone tell the class of every row: perhaps made from the label, or after it."""
+"""Columns that alone determine the class of every row: perhaps derived from the label."""
 
 from __future__ import annotations
 

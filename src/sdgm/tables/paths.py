@@ -1,4 +1,4 @@
-"""Paths checked before any work is done; light, so that a mistake is told at once."""
+"""Paths checked before any work is done; imports little, so that mistakes are reported at once."""
 
 from __future__ import annotations
 

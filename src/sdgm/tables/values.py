@@ -17,7 +17,7 @@ BOOLEANS = ("true", "false")
 DAY, TIME = r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?"
 DATE = rf"^{DAY}(?:[T ]+{TIME})?$"
 ZONED = rf"^{DAY}[T ]+{TIME}\s?(?:Z|[A-Z]{{3,4}}|[+-]\d{{2}}:?(?:\d{{2}})?)$"
-# day and month cannot be told apart in all of these
+# day and month are ambiguous in all of these
 OTHER_DATE = r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?$"
 MICROSECONDS, SECONDS = 86_400e6, 86_400.0  # of a day
 # formats of numbers that are not read: what is typical of each, and the pattern of a number in it

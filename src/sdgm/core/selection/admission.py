@@ -1,4 +1,4 @@
-"""Which weights that a model does without would add to its evidence.
+"""Which weights outside the model would increase its evidence.
 
 Tipping and Faul's test: with the gradient Q of a weight at zero, and S what the other weights leave
 of its curvature, the evidence grows if ``Q^2 > S``. A third of all noise weights pass. The number
@@ -23,19 +23,19 @@ from sdgm.core.solvers.precision import FactorizationError, robust_precision_cho
 MOST_NOISE = 0.2
 # part of all noise whose ratio is above one: it is a squared standard normal number
 ABOVE_ONE = 0.3173
-# what active weights leave of the curvature of the others is computed up to so many numbers, 32 MB
-# of which there are several copies,
+# limits for computing the curvature that the active weights leave to the others: numbers, 32 MB per
+# copy, of which there are several;
 MOST_NUMBERS = 1 << 22
-# up to so many multiplications, some 25 seconds of a core,
+# multiplications, about 25 seconds of a core;
 MOST_WORK = 2.5e11
-# and with so many rows of the sample per weight: with fewer, correlations would be mostly noise
+# and rows of the sample per weight: with fewer, correlations would be mostly noise
 ROWS_PER_WEIGHT = 32
-# part of the variance of a gradient by which it may be wrong
+# maximum error of a gradient, relative to its variance
 LARGEST_ERROR = 0.2
-# part of its curvature below which a weight says only what others say
+# part of its curvature below which a weight is redundant
 SAME = 1e-6
-# curvature of a weight, in units of its column's norm, that counts as none: rows that are surely
-# wrong have none, and a weight for them alone could be anything
+# curvature of a weight, in units of its column's norm, that counts as zero: rows that are certainly
+# misclassified have none, so a weight for these rows alone is undetermined
 SMALLEST_CURVATURE = 1e-8
 
 
@@ -69,7 +69,7 @@ def slopes_of_rows(rows: RowSource, mixture: Mixture) -> Slopes:
 
 @dataclass(frozen=True)
 class Quality:
-    """Of every weight that a model does without; NaN for those it has and those that say nothing.
+    """For every weight outside the model; NaN for weights of the model and uninformative ones.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Quality:
 def quality_of_absent(
     rows: RowSource, sample: RowSource, mixture: Mixture, state: State, norm: FloatArray
 ) -> Quality:
-    """How much each weight that the state does without would matter.
+    """How much each weight outside the state would matter.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def curvature_of_all(rows: RowSource, mixture: Mixture, state: State) -> FloatAr
 
 
 def is_no_noise(surprise: FloatArray) -> BoolArray:
-    """Marks weights among which there is little noise, by Storey's q-values: (n,).
+    """Selects weights with a low false discovery rate, by Storey's q-values: (n,).
 
     ``surprise`` is as in `Quality`; for noise it is the square of a standard normal number.
     """

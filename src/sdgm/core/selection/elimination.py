@@ -1,12 +1,12 @@
-"""Backward elimination: from a learned state, one weight less at a time, down to none.
+"""Backward elimination: from a fitted state, remove one weight at a time until none is left.
 
-Near its mode the log posterior is a quadratic, whose inverse curvature is the covariance V of the
-weights. There the best place without weight i is ``w - V[:, i] w_i / V_ii``, and being there costs
-``w_i^2 / (2 V_ii)`` ("optimal brain surgeon"). The cheapest weight leaves, the others move, and
-Newton's method brings them and pi to where they belong; alpha is held. Far from the mode the
-quadratic says little: where even the cheapest weight is dear, the few cheapest are tried in full.
-`eliminate` goes down to none, `eliminate_within` as far as a bound on the loss allows, with as many
-weights at a time as the quadratic promises room for.
+Near its mode the log posterior is approximately quadratic, and the inverse of its curvature is the
+covariance V of the weights. The best weights without weight i are ``w - V[:, i] w_i / V_ii``, at a
+cost of ``w_i^2 / (2 V_ii)`` ("optimal brain surgeon"). The cheapest weight is removed, the others
+move, and Newton's method finds their mode together with the fixed point of pi; alpha is held fixed.
+Far from the mode the approximation is inaccurate: if even the cheapest weight is expensive, the few
+cheapest are each removed with a full refit. `eliminate` removes all weights, `eliminate_within` as
+many as a bound on the loss allows, several at a time if the approximation predicts enough room.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, 
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky
 
-# share of the weights, at least one, that leave before the others are estimated again
+# share of the weights, at least one, that are removed before the others are re-estimated
 SHARE = 0.02
-# loss of log posterior up to which the quadratic is trusted to name the cheapest weight, and how
-# many are tried beyond
+# loss of log posterior up to which the quadratic approximation selects the cheapest weight, and
+# the number of candidates that are refitted beyond it
 TRUSTED = 0.5
 TRIED = 5
-# relative change of pi that counts as none, and passes after which it is left as it is
+# relative change of pi that counts as converged, and the maximum number of passes
 PI_TOL = 1e-6
 MAX_PASSES = 100
-# gain in log posterior that is left on the way to the mode
+# remaining gain in log posterior at which the mode counts as reached
 MODE_TOL = 1e-10
-# the same where only a mean loss of some 1e-4 nats a row is looked for: the gain in log posterior
-# per row; the change of pi, which follows w slowly where a class has several components; passes,
-# and Newton steps of each
+# the same if a mean loss is needed only to about 1e-4 nats per row: the gain in log posterior per
+# row; the change of pi, which follows w slowly if a class has several components; passes, and
+# Newton steps per pass
 NEAR_MODE_TOL, NEAR_PI_TOL, NEAR_PASSES, NEAR_STEPS = 1e-7, 1e-2, 5, 10
-# part of the room that is left which weights may take at once, as the quadratic has it
+# part of the remaining room that weights may use at once, by the quadratic approximation
 SHARE_OF_ROOM = 0.5
 
 
@@ -80,7 +80,7 @@ def eliminate(
     min_weights: int = 0,
     step: int | None = None,
 ) -> Iterator[Point]:
-    """The path from a state to ever fewer weights, each point at its mode.
+    """The path from a state to fewer and fewer weights, each point at its mode.
 
     The number of weights falls by more than one where a component without rows leaves, and where
     all components use a column: one then does without it, which changes no score difference.
@@ -121,7 +121,7 @@ def eliminate(
 def eliminate_within(
     rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, room: Callable[[State], float]
 ) -> Iterator[Point]:
-    """Ever fewer weights, as long as there is room for what that loses.
+    """States with fewer and fewer weights, as long as the loss stays within its bound.
 
     Parameters
     ----------
@@ -168,12 +168,12 @@ def next_point(rows: Rows, Rt: FloatArray, state: State, recipe: Recipe, n_remov
 
 
 def settling(recipe: Recipe) -> Recipe:
-    """That brings w to its mode and pi to its fixed point, alpha held."""
+    """A recipe that finds the mode of w and the fixed point of pi, with alpha fixed."""
     return at_fixed_alpha(recipe, max_iter=MAX_PASSES, tol=MODE_TOL, pi_tol=PI_TOL)
 
 
 def nearly_settling(recipe: Recipe, total: float) -> Recipe:
-    """The same, as near as matters for a mean over rows of this total weight."""
+    """The same, with the accuracy needed for a mean over rows of this total weight."""
     recipe = at_fixed_alpha(
         recipe, max_iter=NEAR_PASSES, tol=NEAR_MODE_TOL * total, pi_tol=NEAR_PI_TOL
     )
@@ -184,7 +184,7 @@ def nearly_settling(recipe: Recipe, total: float) -> Recipe:
 
 
 def settled(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recipe) -> Point:
-    """The state at its mode, without components that make no difference."""
+    """The state at its mode, without components that have no effect."""
     while True:
         state = prune_components(state, recipe.min_share)
         point = at_mode(rows, Rt, state, cost, recipe)
@@ -229,7 +229,7 @@ def removal_costs(w: FloatArray, V: FloatArray) -> FloatArray:
 
 
 def cheapest(w: FloatArray, V: FloatArray, n_removed: int, budget: float = np.inf) -> IntArray:
-    """The weights to do without, one after the other, by the quadratic: indices.
+    """The weights to remove, in order, by the quadratic approximation: indices.
 
     At least one, and no more than cost the budget together.
     """
@@ -248,12 +248,12 @@ def cheapest(w: FloatArray, V: FloatArray, n_removed: int, budget: float = np.in
         shift = V[:, i] / V[i, i]
         w -= shift * w[i]
         V -= np.outer(shift, V[i])
-        V[i, i] = 1.0  # of no account, but not zero
+        V[i, i] = 1.0  # not used, but must not be zero
     return np.array(chosen)
 
 
 def without(state: State, V: FloatArray, which: IntArray) -> tuple[State, float]:
-    """The state without these weights, the others at their mean given that, and what it costs.
+    """The state without these weights, the others at their conditional mean, and the cost.
 
     V is the covariance (n, n) of the weights at the mode.
     """

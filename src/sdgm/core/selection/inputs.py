@@ -1,4 +1,4 @@
-"""Which inputs tell most of what a teacher says: forward selection, all terms of an input at once.
+"""Forward selection of inputs by the variance of a teacher's logits that their terms explain.
 
 The softmax is linearised around the teacher (`screening`): its logits are regressed on monomials of
 the inputs. An input comes with its linear term, its square and its products with the inputs chosen

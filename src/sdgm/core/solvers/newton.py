@@ -28,9 +28,9 @@ from sdgm.core.solvers.precision import (
     saddle_free_cholesky,
 )
 
-# Newton steps where w is to reach its mode; it takes five to ten, and more only near a saddle
+# maximum number of Newton steps to the mode of w; five to ten are usual, more only near a saddle
 STEPS_TO_MODE = 50
-# a direction that is uphill raises the objective within this many halvings unless rounding rules
+# an ascent direction increases the objective within this many halvings, unless rounding dominates
 MAX_HALVINGS = 30
 # relative loss of the objective that counts as rounding, not as a failed step
 ROUNDING = 1e-12
@@ -44,7 +44,7 @@ class NewtonPoint(NamedTuple):
     fit: Fit
     precision: Precision  # ``I`` and the curvature of J
     direction: FloatArray  # Newton step: (m,)
-    gain: float  # what it promises to add to the log posterior; near zero at the mode
+    gain: float  # predicted increase of the log posterior; near zero at the mode
 
 
 class GradientPoint(NamedTuple):
@@ -66,7 +66,7 @@ Climb = Callable[[Mixture, FloatArray], tuple[NewtonPoint, int]]
 
 
 class Target(NamedTuple):
-    """What a climb is to reach.
+    """The target of a climb.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which solver climbs to the mode, and what each costs: the one place where that is decided.
+"""The one place that decides which solver finds the mode, and what each solver costs.
 
 The costs are multiplications and numbers in memory; by the latter `scale.memory` tells whether a
 fit has enough.
@@ -21,18 +21,18 @@ from sdgm.core.solvers.sampled import RowsWithSample
 
 # products with the curvature that conjugate gradients take until the mode is reached
 CG_PRODUCTS = 40
-# multiplications up to which the whole Newton matrix takes little time, whatever else is
-# possible: a core does some 10^10 in a second
+# multiplications up to which the full Newton matrix takes little time in any case: a core does
+# about 10^10 per second
 LITTLE_WORK = 2e10
-# how many times less work diagonal blocks must be to be worth an approximate evidence
+# factor by which diagonal blocks must save work to justify an approximate evidence
 BLOCKS_PAY = 4.0
-# the same where the whole matrix takes not so little time, but not long either: conjugate gradients
-# may take many more products than those counted
+# the same if the full matrix takes a moderate time: conjugate gradients may need many more products
+# than the number assumed
 MUCH_LESS = 10.0
 
 
 class Solver(StrEnum):
-    """How the Newton matrix is dealt with."""
+    """How the Newton system is solved."""
 
     AUTO = "auto"
     FULL = "full"
