@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 # colours that everyone can tell apart (Okabe and Ito)
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PURPLE, ORANGE = "#CC79A7", "#E69F00"
 DPI = 150
 
 

@@ -152,6 +152,7 @@ def test_the_page_says_who_wins(tmp_path: Path) -> None:
             keep("Gaussian mixtures", data,
                  records_of("Gaussian mixtures", 0.4 + shift))  # fmt: skip
         keep("decision tree", data, records_of("decision tree", 0.3 + shift))
+        keep("network, 8 bits", data, records_of("network, 8 bits", 0.5 + shift))
     keep(RVM, "heart", records_of(RVM, 0.7))
     page = size.write(tmp_path).read_text()
     assert "2 data sets" in page and "titanic" not in page
@@ -162,6 +163,7 @@ def test_the_page_says_who_wins(tmp_path: Path) -> None:
     # of our own one is compared, whatever the others are like
     assert f"| {HEADLINE} | 0.250 |" in page and "boosted trees, either form | **0.150** |" in page
     assert f"| {RVM} | heart | 0.700 |" in page
+    assert "| network, 8 bits | 0.550 |" in page and "boosted trees, either form, 8" not in page
 
 
 def test_a_cell_of_inputs_has_every_number_and_all(monkeypatch: pytest.MonkeyPatch) -> None:

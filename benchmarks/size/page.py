@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from benchmarks import markdown
 from benchmarks.environment import made_by
-from benchmarks.figures import BLUE, GREEN, GREY, VERMILION, panels, save
+from benchmarks.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, panels, save
 from benchmarks.markdown import percent, table
 from benchmarks.records import Record, results, select, values_of
 from benchmarks.size.students import IN_SHORT
@@ -23,16 +23,20 @@ SHORT = HEADLINE + IN_SHORT
 # the budget of the tables by set and by bytes, and those with a target
 TYPICAL = 50
 FROM, TO = 20, 500
-# between the names of curves, as a share of the height
-LEAST_GAP = 0.03
 STYLES = {
     HEADLINE: (VERMILION, 2.6, "o-"),
     SHORT: (VERMILION, 1.6, "o:"),
+    "network, 8 bits": ("black", 1.2, "D-"),
     "L1 logistic, linear": (BLUE, 1.2, "s-"),
     "L1 logistic, quadratic": (BLUE, 1.2, "s--"),
+    "Gaussian mixtures": (PURPLE, 1.2, "v-"),
+    "reduced kernel machine": (PURPLE, 1.2, "v--"),
     "boosted trees": (GREEN, 1.2, "^-"),
     "random forest": (GREEN, 1.2, "^--"),
     "decision tree": (GREEN, 1.2, "^:"),
+    "EBM": (ORANGE, 1.2, "x-"),
+    "FIGS": (ORANGE, 1.2, "x--"),
+    "rule list": (ORANGE, 1.2, "x:"),
 }
 
 
@@ -42,7 +46,7 @@ def write(output: Path) -> Path:
     found = of_all_methods(records)
     budgets = values_of(found, "budget")
     sets = values_of(found, "data")
-    methods = [who for who in values_of(found, "who") if IN_SHORT not in who or who == SHORT]
+    methods = [who for who in values_of(found, "who") if is_shown(who)]
     loss, error = (means(found, field, methods, sets, budgets) for field in ("log_loss", "error"))
     by_loss, by_error = (
         means(found, "bytes", methods, sets, budgets, criterion)
@@ -70,6 +74,11 @@ def write(output: Path) -> Path:
         typical=TYPICAL,
         missing=of_some_sets(records, found),
     )
+
+
+def is_shown(who: str) -> bool:
+    """Of our own with short weights, one."""
+    return not (who.startswith(OWN) and who.endswith(IN_SHORT)) or who == SHORT
 
 
 def of_all_methods(records: Sequence[Record]) -> list[Record]:
@@ -131,19 +140,21 @@ def in_bytes(methods: Sequence[str]) -> list[int]:
     return [i for i, m in enumerate(methods) if not m.startswith(OWN) or m in (HEADLINE, SHORT)]
 
 
-def front(methods: Sequence[str], sizes: Any, values: Any, what: str, form: str) -> str:
-    """Where no other method has lower values with as few bytes: the Pareto front, from below."""
+def frontier(methods: Sequence[str], sizes: Any, values: Any) -> list[tuple[float, float, str]]:
+    """Where nothing with as few bytes has lower values: the Pareto front, from below."""
     points = sorted(
-        (sizes[i, b], values[i, b], methods[i])
+        (float(sizes[i, b]), float(values[i, b]), methods[i])
         for i in in_bytes(methods)
         for b in range(sizes.shape[1])
     )
-    rows: list[list[str]] = []
-    lowest = np.inf
-    for size, value, name in points:
-        if value < lowest:
-            lowest = value
-            rows.append([f"{size:,.0f}", name, f"{value:{form}}"])
+    lowest = np.minimum.accumulate([np.inf, *(value for _, value, _ in points)])
+    return [point for point, before in zip(points, lowest, strict=False) if point[1] < before]
+
+
+def front(methods: Sequence[str], sizes: Any, values: Any, what: str, form: str) -> str:
+    """The Pareto front as a table."""
+    points = frontier(methods, sizes, values)
+    rows = [[f"{size:,.0f}", name, f"{value:{form}}"] for size, value, name in points]
     return table(["bytes", "method", what], rows)
 
 
@@ -230,47 +241,32 @@ def of_some_sets(records: Sequence[Record], found: Sequence[Record]) -> str:
     return table(["", "sets", *budgets], rows) if rows else ""
 
 
-def apart(values: Any, gap: float) -> Any:
-    """Places for labels near these values, none of them closer together than a gap."""
-    order = np.argsort(values, kind="stable")
-    steps = gap * np.arange(len(values))
-    places = np.empty(len(values))
-    places[order] = np.maximum.accumulate(values[order] - steps) + steps
-    return places
-
-
 def draw(
     methods: Sequence[str], budgets: Sequence[int], values: Any, sizes: Any, path: Path
 ) -> None:
     """Mean log loss and error against numbers and bytes of the models that were chosen."""
-    figure, axes = panels(2, 2, (10.5, 8), sharey="row")
+    figure, axes = panels(2, 2, (10.5, 8.5), sharey="row")
     for row, (field, what) in enumerate(zip(values, ("log loss", "error, %"), strict=True)):
         mean = (100.0 if row else 1.0) * field.mean(axis=1)
-        own = compared(methods)
         for ax, x, shown in (
-            (axes[row, 0], np.broadcast_to(budgets, mean.shape), own),
+            (axes[row, 0], np.broadcast_to(budgets, mean.shape), compared(methods)),
             (axes[row, 1], sizes[row], in_bytes(methods)),
         ):
             for i in shown:
                 color, width, style = STYLES.get(methods[i], (GREY, 0.9, "-"))
                 ax.plot(x[i], mean[i], style, color=color, lw=width, ms=4, label=methods[i],
                         zorder=3 if methods[i] == HEADLINE else 2)  # fmt: skip
-        top = [mean[i, 1] for i in own]
+        points = frontier(methods, sizes[row], mean)
+        axes[row, 1].step([p[0] for p in points], [p[1] for p in points], where="post",
+                          color="0.85", lw=7, zorder=1, label="Pareto front")  # fmt: skip
         # class shares, where a method has nothing else to offer, would hide the rest
-        low, high = 0.92 * mean.min(), np.median(top) * 1.25
-        axes[row, 0].set_ylim(low, high)
-        grey = [i for i in compared(methods) if methods[i] not in STYLES]
-        places = apart(mean[grey, -1], LEAST_GAP * (high - low))
-        for i, place in zip(grey, places, strict=True):
-            axes[row, 0].annotate(methods[i], (budgets[-1], mean[i, -1]), fontsize=6.5,
-                                  color=GREY, xytext=(1.35 * budgets[-1], place), va="center",
-                                  annotation_clip=False)  # fmt: skip
+        top = [mean[i, 1] for i in compared(methods)]
+        axes[row, 0].set_ylim(0.92 * mean.min(), np.median(top) * 1.25)
         for ax, words in zip(axes[row], ("numbers at most", "bytes, geometric mean"), strict=True):
             ax.set(xscale="log", xlabel=words, ylabel=what)
             ax.grid(color="0.9")
         axes[row, 0].set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes[row, 0].minorticks_off()
     handles, labels = axes[0, 1].get_legend_handles_labels()
-    named = [(h, label) for h, label in zip(handles, labels, strict=True) if label in STYLES]
-    axes[0, 1].legend(*zip(*named, strict=True), frameon=False, fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8.5)
     save(figure, path)
