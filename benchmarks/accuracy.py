@@ -131,7 +131,9 @@ def means(records: Sequence[Record], field: str) -> dict[str, dict[str, float]]:
 
 def write(output: Path) -> Path:
     """One line per method, then errors and losses per data set; a picture of the ranks."""
-    records = results(output, "accuracy")
+    found = results(output, "accuracy")
+    order = dict.fromkeys([*METHODS, *values_of(found, "method")])
+    records = [record for name in order for record in select(found, method=name)]
     everywhere = with_all_sets(records)
     of = {field: means(everywhere, field) for field in ("error", "log_loss")}
     names = list(of["error"])
@@ -162,8 +164,9 @@ def with_all_sets(records: Sequence[Record]) -> list[Record]:
 
 
 def mean_ranks(records: Sequence[Record], field: str) -> Any:
-    """Of the methods, over data sets."""
-    ranks = [stats.rankdata(list(row.values())) for row in means(records, field).values()]
+    """Of the methods in the order of `values_of`, over data sets."""
+    methods = values_of(records, "method")
+    ranks = [stats.rankdata([row[m] for m in methods]) for row in means(records, field).values()]
     return np.mean(ranks, axis=0)
 
 
