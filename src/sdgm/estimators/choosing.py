@@ -67,8 +67,8 @@ NEEDLESS = 5e-4
 NEEDLESS_WORK = 5e8
 # part of the divergence that must be left at most, for the next to be tried
 WORTH_MORE = 0.9
-# rows up to which all of them choose; of more, a sample does, and all decide on the weights. With
-# as many our teacher takes some seconds and its memory is a fraction of a gigabyte
+# rows of the sample that chooses where not all rows do. With as many our teacher takes some seconds
+# and its memory is a fraction of a gigabyte
 MAX_ROWS = 10_000
 
 
@@ -429,7 +429,12 @@ def is_interrupted(candidate: Candidate) -> bool:
 
 def tolerance_of(targets: Targets) -> float:
     """The divergence up to which a model says what the teacher says."""
-    return max(FAITHFUL, FAITHFUL_SHARE * targets.log_loss)
+    return faithful(targets.log_loss)
+
+
+def faithful(log_loss: float) -> float:
+    """What a model may lose of one with this log loss, and is about as good."""
+    return max(FAITHFUL, FAITHFUL_SHARE * log_loss)
 
 
 def preference(candidate: Candidate, tolerance: float) -> tuple[bool, float, float]:

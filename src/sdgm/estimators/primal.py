@@ -130,7 +130,8 @@ class SDGMClassifier(BaseSDGM):
         Parameters that were chosen from the training rows; empty if there were none.
     candidates_ : list of Candidate
         Models that were tried, the chosen one first, with their settings, numbers of weights and
-        divergences from the teacher: points on a curve of size against loss.
+        divergences from the teacher: points on a curve of size against loss. With more than 16,384
+        rows the divergence is from labels that none has learned from, which is the log loss.
     fidelity_ : float
         Only with a teacher: mean divergence from the teacher, in nats, at held-out synthetic rows.
     weights_path_ : dict

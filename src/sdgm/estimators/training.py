@@ -23,7 +23,7 @@ class Candidate:
     n_numbers : int
         Weights, and inputs of relevance vectors.
     divergence : float
-        Mean divergence from the reference at the training rows, in nats.
+        Mean divergence in nats from the teacher, or from labels, at rows to judge by.
     stop_reason : str
         Why its learning ended.
     """

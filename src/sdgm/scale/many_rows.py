@@ -1,6 +1,7 @@
 """Fits to more rows than a sample holds, or to rows on disk, as an explicit list of stages.
 
-1. A sample selects the structure of the model; with a teacher, also the settings.
+1. A sample selects the structure of the model. Open settings of the original form are chosen by
+   labels of other rows, of the dual form by a teacher of the sample.
 2. Beyond `2 * MIDDLE_ROWS` rows, the fit continues on a second, larger sample, which later supplies
    the curvature for the steps on all rows.
 3. All rows add columns back and determine the weights.
@@ -25,12 +26,14 @@ from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
 from sdgm.estimators.run import Run
 from sdgm.estimators.training import Fit
+from sdgm.scale.choice import chosen_by_labels
 from sdgm.scale.refinement import ADMISSIONS, LAST_ADMISSIONS, Stage, refined
 from sdgm.scale.sampling import (
     LEAST_SAMPLE_ROWS,
     MIDDLE_ROWS,
     SAMPLE_ROWS,
     SAMPLE_WORK,
+    Picked,
     drawn_sample,
     rows_by_class,
 )
@@ -83,23 +86,22 @@ def fit_many_rows(
     if n_inputs == 0:
         raise ValueError("X has 0 feature(s), but a classifier needs at least one.")
     seed = run.seeds(plan.seeds)[0]
+    # relevance vectors of labels take minutes where classes are many; a teacher's are few
+    labels_choose = can_be_taught(plan) and plan.form.candidate_basis(n_inputs) is not None
     with in_threads():
         class_rows = rows_by_class(table, len(classes))
         n_rows = sample_rows(len(table), n_inputs, len(classes), plan)
         if can_be_taught(plan):
-            n_rows = min(len(table), MAX_ROWS)
+            n_rows = min(n_rows, MAX_ROWS)
         picked = drawn_sample(table, class_rows, n_rows, seed)
+        others = drawn_sample(table, class_rows, MAX_ROWS, seed + 3) if labels_choose else None
     # shared columns of all rows would take too long
     sample_plan = replace(plan.for_sample(seed), class_weight=None, may_share=False)
-    problem = prepared(picked.X, classes[picked.y], picked.s, sample_plan)
-    targets = targets_for(problem, sample_plan)
-    if targets is None:
-        fit = fit_problem(problem, sample_plan, run.at("sample"))
+    if others is None:
+        fit = fit_to_sample(picked, classes, sample_plan, run.at("sample"))
     else:
-        fit = fit_automatically(targets, problem, sample_plan, run.at("sample"))
-        plan = plan.with_settings(fit.training.chosen)
-        # labels of all rows go on from what was learned of the teacher
-        fit = replace(fit, training=replace(fit.training, learned_reference=False))
+        fit = chosen_by_labels(picked, others, classes, sample_plan, run.at("sample"))
+    plan = plan.with_settings(fit.training.chosen)
     fit = replace(fit, model=fit.model.at_rows(picked.number))
     if fit.is_interrupted:
         return fit
@@ -113,6 +115,17 @@ def fit_many_rows(
     except KeyboardInterrupt:
         return replace(fit, is_interrupted=True)
     return fit
+
+
+def fit_to_sample(picked: Picked, classes: np.ndarray[Any, Any], plan: Plan, run: Run) -> Fit:
+    """What a sample says by itself: of a teacher of it, or with settings that are not chosen."""
+    problem = prepared(picked.X, classes[picked.y], picked.s, plan)
+    targets = targets_for(problem, plan)
+    if targets is None:
+        return fit_problem(problem, plan, run)
+    fit = fit_automatically(targets, problem, plan, run)
+    # labels of all rows go on from what was learned of the teacher
+    return replace(fit, training=replace(fit.training, learned_reference=False))
 
 
 def refinements(
