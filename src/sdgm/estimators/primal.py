@@ -71,7 +71,8 @@ class SDGMClassifier(BaseSDGM):
         Only with a teacher: the smallest model whose mean divergence from the teacher, in nats, is
         at most this is chosen. None means 0.005, or a twentieth of the teacher's own log loss if
         that is larger. With zero the closest candidate is chosen, which is usually the largest;
-        with ``max_weights``, the closest within the budget.
+        with ``max_weights``, the closest within the budget. With more than 16,384 rows labels
+        choose: the simplest candidate whose log loss is at most this above that of the best.
     random_state : int, RandomState or None, default=None
         Seed of the initialisation.
     warm_start : bool, default=False
