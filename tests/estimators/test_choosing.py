@@ -31,6 +31,7 @@ from sdgm.estimators.choosing import (
     MORE_REPLICATES,
     NEARLY,
     NEEDLESS,
+    SPENT,
     choose,
     limit_of,
     preference,
@@ -97,7 +98,10 @@ def test_weights_leave_up_to_what_is_faithful_only_from_a_model_made_to_be() -> 
     plain = Candidate({}, plan.form.replicates, 3, 3, 0.001)
     closer = replace(plain, replicates=4.0 * plain.replicates)
     far = replace(closer, divergence=2.0 * FAITHFUL)
-    assert limit_of(plain, plan, targets) == 0.001 + NEEDLESS
+    assert 0.001 + NEEDLESS < SPENT < FAITHFUL
+    assert limit_of(plain, plan, targets) == SPENT
+    near = replace(plain, divergence=SPENT)
+    assert limit_of(near, plan, targets) == SPENT + NEEDLESS
     assert limit_of(closer, plan, targets) == FAITHFUL
     assert limit_of(far, plan, targets) == far.divergence + NEEDLESS
     given = plan_of(SDGMClassifier(max_divergence=0.1))

@@ -30,8 +30,10 @@ class QuadraticForm:
     covariance_type: Any
 
     is_precomputed: ClassVar[bool] = False
-    # fewer than in the dual form: squares grow without bound between and beyond the rows
-    replicates: ClassVar[float] = 8.0
+    # fewer than in the dual form: squares grow without bound between and beyond the rows. With 8
+    # the development sets have an error of 11.34 instead of 11.19%, and a log loss of .253 instead
+    # of .251, with 32 of 11.34% and .252
+    replicates: ClassVar[float] = 16.0
     # with fewer rows, as many weights of each class's own say the same: 1,000 rows of letter (26
     # classes) have an error of 19.2% with 900 weights, and of 19.0% with 4,000
     rows_per_shared_weight: ClassVar[float] = 1.0
