@@ -21,6 +21,7 @@ from sdgm.datasets import MissingDataError
 NAMES = (
     "peers", "prediction", "growth", "scale", "accuracy", "chip", "equality",
     "real_tables", "uci121", "distillation", "pacs", "size", "features", "defaults",
+    "constants",
 )  # fmt: skip
 REPORT = "report"
 # what is not a whole run stays out of the documentation, in a folder that git ignores
