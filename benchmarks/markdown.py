@@ -38,8 +38,12 @@ def texts(name: str) -> dict[str, str]:
 
 def write_filled(output: Path, name: str, **values: Any) -> Path:
     """The page ``pages/NAME.md`` with values in its braces, among the results."""
-    text = (PAGES / f"{name}.md").read_text(encoding="utf-8").format(**values)
-    return write(output / "results" / f"{name}.md", [text])
+    return write(output / "results" / f"{name}.md", [filled(name, **values)])
+
+
+def filled(name: str, **values: Any) -> str:
+    """``pages/NAME.md`` with values in its braces."""
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8").format(**values)
 
 
 def write(path: Path, parts: Iterable[str]) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,12 +16,15 @@ from benchmarks.markdown import percent, table
 from benchmarks.records import Record, results, select, values_of
 from benchmarks.size.students import IN_SHORT
 
+PARTS = {"development": "development sets", "uci": "small UCI sets"}
 OWN = "SDGM"
 # of our own, what is compared with the other methods, and ranked; and the same with short weights
 HEADLINE = "SDGM, default teacher, either form"
 SHORT = HEADLINE + IN_SHORT
 # the budget of the tables by set and by bytes, and those with a target
 TYPICAL = 50
+# sets without which the comparison is shown once more
+FARTHEST = 3
 FROM, TO = 20, 500
 STYLES = {
     HEADLINE: (VERMILION, 2.6, "o-"),
@@ -40,52 +43,85 @@ STYLES = {
 }
 
 
+class Means(NamedTuple):
+    """Means over splits of every method on every set, at every budget."""
+
+    methods: list[str]
+    sets: list[str]
+    budgets: list[int]
+    loss: Any  # (methods, sets, budgets), of the models that were chosen by log loss
+    error: Any  # of those that were chosen by error
+
+    def without(self, sets: Sequence[str]) -> Means:
+        """The same of fewer sets."""
+        kept = [i for i, name in enumerate(self.sets) if name not in sets]
+        return self._replace(
+            sets=[self.sets[i] for i in kept], loss=self.loss[:, kept], error=self.error[:, kept]
+        )
+
+
 def write(output: Path) -> Path:
-    """Tables, sentences and the picture."""
+    """Sentences, and tables and a picture per part."""
     records = results(output, "size")
-    found = of_all_methods(records)
-    budgets = values_of(found, "budget")
-    sets = values_of(found, "data")
-    methods = [who for who in values_of(found, "who") if is_shown(who)]
-    loss, error = (means(found, field, methods, sets, budgets) for field in ("log_loss", "error"))
-    by_loss, by_error = (
-        means(found, "bytes", methods, sets, budgets, criterion)
-        for criterion in ("log_loss", "error")
-    )
-    sizes = [np.exp(np.log(np.maximum(each, 1.0)).mean(axis=1)) for each in (by_loss, by_error)]
-    draw(methods, budgets, (loss, error), sizes, output / "img" / "size.png")
+    found = {topic: of_all_methods(select(records, topic=topic)) for topic in PARTS}
+    found = {topic: own for topic, own in found.items() if own}
     return markdown.write_filled(
         output,
         "size",
-        made_by=made_by(found),
-        n_sets=len(sets),
-        sets=", ".join(sets),
+        at_typical=" ".join(sentence(means_of(own), PARTS[topic]) for topic, own in found.items()),
+        made_by=made_by([record for own in found.values() for record in own]),
+        parts="\n".join(
+            part(topic, select(records, topic=topic), own, output) for topic, own in found.items()
+        ),
+    )
+
+
+def part(topic: str, records: Sequence[Record], found: Sequence[Record], output: Path) -> str:
+    """The tables of some sets; their picture is drawn beside."""
+    m = means_of(found)
+    by_loss, by_error = (
+        means(found, "bytes", m.methods, m.sets, m.budgets, criterion)
+        for criterion in ("log_loss", "error")
+    )
+    sizes = [np.exp(np.log(np.maximum(each, 1.0)).mean(axis=1)) for each in (by_loss, by_error)]
+    loss, error = m.loss.mean(axis=1), 100.0 * m.error.mean(axis=1)
+    draw(m, sizes, output / "img" / f"size-{topic}.png")
+    ahead = farthest_ahead(m)
+    return markdown.filled(
+        "size-part",
+        topic=topic,
+        title=PARTS[topic],
+        n_sets=len(m.sets),
+        sets=", ".join(m.sets),
         n_splits=len(values_of(found, "split")),
-        n_seeds=len({(r["data"], r["split"]) for r in found}),
-        at_typical=sentence(methods, budgets, loss, error),
-        verdict=verdict(methods, budgets, loss, error),
-        loss=by_budget(methods, budgets, loss.mean(axis=1), ".3f"),
-        error=by_budget(methods, budgets, 100.0 * error.mean(axis=1), ".2f"),
-        ranks=ranks(methods, budgets, loss, error),
-        bytes=by_budget(methods, budgets, np.median(by_loss, axis=1), ",.0f", best=False),
-        front=front(methods, sizes[0], loss.mean(axis=1), "log loss", ".3f"),
-        front_of_error=front(methods, sizes[1], 100.0 * error.mean(axis=1), "error, %", ".1f"),
-        by_set=by_set(methods, sets, loss[:, :, budgets.index(TYPICAL)]),
+        verdict=verdict(m),
+        ahead=", ".join(ahead),
+        verdict_without=verdict(m.without(ahead)),
+        loss=by_budget(m, loss, ".3f"),
+        error=by_budget(m, error, ".2f"),
+        ranks=ranks(m),
+        bytes=by_budget(m, np.median(by_loss, axis=1), ",.0f", best=False),
+        front=front(m.methods, sizes[0], loss, "log loss", ".3f"),
+        front_of_error=front(m.methods, sizes[1], error, "error, %", ".1f"),
+        by_set=by_set(m),
         typical=TYPICAL,
         missing=of_some_sets(records, found),
     )
 
 
-def is_shown(who: str) -> bool:
-    """Of our own with short weights, one."""
-    return not (who.startswith(OWN) and who.endswith(IN_SHORT)) or who == SHORT
+def means_of(records: Sequence[Record]) -> Means:
+    """Of all methods, sets and budgets that there are."""
+    who, sets, budgets = (values_of(records, field) for field in ("who", "data", "budget"))
+    loss, error = (means(records, field, who, sets, budgets) for field in ("log_loss", "error"))
+    return Means(who, sets, budgets, loss, error)
 
 
 def of_all_methods(records: Sequence[Record]) -> list[Record]:
     """Splits that every method of the first set has been measured on, and those methods."""
     tasks = {(r["data"], r["split"]) for r in records}
     methods = {task: {r["who"] for r in select_task(records, task)} for task in tasks}
-    every = set.intersection(*[own for task, own in methods.items() if is_finished(own)])
+    finished = [own for own in methods.values() if is_finished(own)]
+    every = set.intersection(*finished) if finished else {HEADLINE}
     whole = {task for task, own in methods.items() if every <= own}
     return [r for r in records if r["who"] in every and (r["data"], r["split"]) in whole]
 
@@ -115,19 +151,17 @@ def means(
     return np.array([[[np.mean(cells[m, d, b]) for b in budgets] for d in sets] for m in methods])
 
 
-def by_budget(
-    methods: Sequence[str], budgets: Sequence[int], values: Any, form: str, best: bool = True
-) -> str:
+def by_budget(m: Means, values: Any, form: str, best: bool = True) -> str:
     """A line per method, the best of each column in bold."""
     lowest = values.min(axis=0)
     rows = []
-    for name, line in zip(methods, values, strict=True):
+    for name, line in zip(m.methods, values, strict=True):
         words = [
             f"**{value:{form}}**" if best and value == low else f"{value:{form}}"
             for value, low in zip(line, lowest, strict=True)
         ]
         rows.append([name, *words])
-    return table(["", *(f"{budget:,}" for budget in budgets)], rows)
+    return table(["", *(f"{budget:,}" for budget in m.budgets)], rows)
 
 
 def compared(methods: Sequence[str]) -> list[int]:
@@ -158,34 +192,38 @@ def front(methods: Sequence[str], sizes: Any, values: Any, what: str, form: str)
     return table(["bytes", "method", what], rows)
 
 
-def ranks(methods: Sequence[str], budgets: Sequence[int], loss: Any, error: Any) -> str:
+def ranks(m: Means) -> str:
     """Mean ranks over sets by log loss and by error."""
-    own = compared(methods)
+    own = compared(m.methods)
     by_loss, by_error = (
-        rankdata(values[own], axis=0).mean(axis=1) for values in (loss, error)
+        rankdata(values[own], axis=0).mean(axis=1) for values in (m.loss, m.error)
     )  # (methods, budgets)
     rows = [
-        [methods[i], *(f"{a:.1f} / {b:.1f}" for a, b in zip(x, y, strict=True))]
+        [m.methods[i], *(f"{a:.1f} / {b:.1f}" for a, b in zip(x, y, strict=True))]
         for i, x, y in zip(own, by_loss, by_error, strict=True)
     ]
-    return table(["", *(f"{budget:,}" for budget in budgets)], rows)
+    return table(["", *(f"{budget:,}" for budget in m.budgets)], rows)
 
 
-def verdict(methods: Sequence[str], budgets: Sequence[int], loss: Any, error: Any) -> str:
+def best_of_all_and_others(m: Means, mean: Any) -> tuple[int, int]:
+    """The method with the lowest mean, and the one with the lowest of all but ours."""
+    order = sorted(compared(m.methods), key=lambda i: float(mean[i]))
+    return order[0], next(i for i in order if m.methods[i] != HEADLINE)
+
+
+def verdict(m: Means) -> str:
     """Who has the lowest means at each budget with a target, and how far we are behind."""
-    own, head = compared(methods), methods.index(HEADLINE)
+    head = m.methods.index(HEADLINE)
     rows = []
-    for b, budget in enumerate(budgets):
+    for b, budget in enumerate(m.budgets):
         if not FROM <= budget <= TO:
             continue
         line = [f"{budget:,}"]
-        for values, unit, form in ((loss, 1.0, "+.3f"), (error, 100.0, "+.2f")):
-            mean = unit * values[:, :, b].mean(axis=1)
-            best = min(own, key=lambda i, mean=mean: mean[i])
-            others = min((i for i in own if i != head), key=lambda i, mean=mean: mean[i])
-            difference = unit * (values[head, :, b] - values[others, :, b])
+        for values, unit, form in ((m.loss, 1.0, "+.3f"), (m.error, 100.0, "+.2f")):
+            best, other = best_of_all_and_others(m, values[:, :, b].mean(axis=1))
+            difference = unit * (values[head, :, b] - values[other, :, b])
             spread = difference.std() / np.sqrt(max(len(difference) - 1, 1))
-            line += [methods[best], methods[others],
+            line += [in_short(m.methods[best]), m.methods[other],
                      f"{difference.mean():{form}} ± {spread:{form[1:]}}"]  # fmt: skip
         rows.append(line)
     head_words = ["numbers", "lowest log loss", "best other", "SDGM less the best other",
@@ -193,31 +231,41 @@ def verdict(methods: Sequence[str], budgets: Sequence[int], loss: Any, error: An
     return table(head_words, rows)
 
 
-def sentence(methods: Sequence[str], budgets: Sequence[int], loss: Any, error: Any) -> str:
+def in_short(method: str) -> str:
+    """Where one of our own is compared, it needs no longer name."""
+    return OWN if method == HEADLINE else method
+
+
+def farthest_ahead(m: Means) -> list[str]:
+    """The sets where our log loss is farthest below that of the best other, at a typical budget."""
+    loss = m.loss[:, :, m.budgets.index(TYPICAL)]
+    _, other = best_of_all_and_others(m, loss.mean(axis=1))
+    order = np.argsort(loss[m.methods.index(HEADLINE)] - loss[other], kind="stable")
+    return [m.sets[i] for i in order[: min(FARTHEST, len(m.sets) - 1)]]
+
+
+def sentence(m: Means, where: str) -> str:
     """What a user needs to know."""
-    b, head = budgets.index(TYPICAL), methods.index(HEADLINE)
-    mean_loss, mean_error = loss[:, :, b].mean(axis=1), error[:, :, b].mean(axis=1)
-    others = [i for i in compared(methods) if i != head]
-    by_loss = min(others, key=lambda i: mean_loss[i])
-    by_error = min(others, key=lambda i: mean_error[i])
+    b, head = m.budgets.index(TYPICAL), m.methods.index(HEADLINE)
+    loss, error = (values[:, :, b].mean(axis=1) for values in (m.loss, m.error))
+    (_, by_loss), (_, by_error) = (best_of_all_and_others(m, mean) for mean in (loss, error))
     return (
-        f"With at most {TYPICAL} stored numbers, SDGM has a mean error of "
-        f"{percent(mean_error[head], 1)}% and a log loss of {mean_loss[head]:.3f}; of the others "
-        f"the lowest error is {percent(mean_error[by_error], 1)}% ({methods[by_error]}) and the "
-        f"lowest log loss {mean_loss[by_loss]:.3f} ({methods[by_loss]})."
+        f"On {len(m.sets)} {where} and with at most {TYPICAL} stored numbers, SDGM has a mean "
+        f"error of {percent(error[head], 1)}% and a log loss of {loss[head]:.3f}; of the others "
+        f"the lowest error is {percent(error[by_error], 1)}% ({m.methods[by_error]}) and the "
+        f"lowest log loss {loss[by_loss]:.3f} ({m.methods[by_loss]})."
     )
 
 
-def by_set(methods: Sequence[str], sets: Sequence[str], loss: Any) -> str:
-    """Log loss of every ranked method on every set."""
-    own = compared(methods)
-    best = loss[own].min(axis=0)
-    rows = [
-        [methods[i], *(f"**{v:.3f}**" if v == low else f"{v:.3f}"
-                       for v, low in zip(loss[i], best, strict=True))]
-        for i in own
-    ]  # fmt: skip
-    return table(["", *sets], rows)
+def by_set(m: Means) -> str:
+    """Log loss and error of every ranked method on every set, at a typical budget."""
+    own, b = compared(m.methods), m.budgets.index(TYPICAL)
+    rows = []
+    for s, name in enumerate(m.sets):
+        loss, error = m.loss[own, s, b], 100.0 * m.error[own, s, b]
+        words = [f"**{v:.3f}**" if v == loss.min() else f"{v:.3f}" for v in loss]
+        rows.append([name, *(f"{w} / {e:.1f}" for w, e in zip(words, error, strict=True))])
+    return table(["", *(in_short(m.methods[i]) for i in own)], rows)
 
 
 def of_some_sets(records: Sequence[Record], found: Sequence[Record]) -> str:
@@ -241,12 +289,13 @@ def of_some_sets(records: Sequence[Record], found: Sequence[Record]) -> str:
     return table(["", "sets", *budgets], rows) if rows else ""
 
 
-def draw(
-    methods: Sequence[str], budgets: Sequence[int], values: Any, sizes: Any, path: Path
-) -> None:
+def draw(m: Means, sizes: Any, path: Path) -> None:
     """Mean log loss and error against numbers and bytes of the models that were chosen."""
+    methods, budgets = m.methods, m.budgets
     figure, axes = panels(2, 2, (10.5, 8.5), sharey="row")
-    for row, (field, what) in enumerate(zip(values, ("log loss", "error, %"), strict=True)):
+    for row, (field, what) in enumerate(
+        zip((m.loss, m.error), ("log loss", "error, %"), strict=True)
+    ):
         mean = (100.0 if row else 1.0) * field.mean(axis=1)
         for ax, x, shown in (
             (axes[row, 0], np.broadcast_to(budgets, mean.shape), compared(methods)),

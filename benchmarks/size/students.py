@@ -39,15 +39,11 @@ IN_SHORT = f", {BITS} bits"  # behind the name of a form
 
 
 class Student(NamedTuple):
-    """A model on a path, and the mean divergence from its teacher, off the rows.
-
-    The log loss of the teacher is at rows that it has not seen.
-    """
+    """A model on a path, and the mean divergence from its teacher, off the rows."""
 
     small: Small
     form: str  # of `FORMS`, with `IN_SHORT` where weights have eight bits
     divergence: float
-    teacher_loss: float
 
 
 def students(teacher: str, X: Any, y: Any, seed: int) -> Iterator[Student]:
@@ -72,7 +68,7 @@ def students(teacher: str, X: Any, y: Any, seed: int) -> Iterator[Student]:
                         ):
                             loss = divergence_at(each, targets.judged)
                             size = small(each, of, short)
-                            yield Student(size, of, loss, targets.log_loss)
+                            yield Student(size, of, loss)
                 except FactorizationError:
                     continue
 

@@ -25,7 +25,8 @@ STAGES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 65, 95, 140, 200, 330)
 RULES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 SHARPER = (1.0, 20.0)  # inverse temperatures of FIGS
 LIST_RULES = (1, 2, 3, 4, 6, 8, 12, 16)
-BINS, BAGS = (3, 4, 6, 10, 18, 34), 4
+# two bins are for what is missing and unknown
+BINS, BAGS = (4, 5, 6, 10, 18, 34), 4
 
 
 def smoothed(tree: Any, X: Any) -> Any:
@@ -151,12 +152,19 @@ def additive(X: Any, y: Any, seed: int) -> Iterator[Small]:
     from interpret.glassbox import ExplainableBoostingClassifier
 
     C = int(y.max()) + 1
-    for bins in BINS:
-        model = ExplainableBoostingClassifier(
-            max_bins=bins, interactions=0, outer_bags=BAGS, n_jobs=1, random_state=seed,
-            feature_types=["continuous"] * X.shape[1],
+    per_value = 1 if C == 2 else C
+
+    def fitted(bins: int, bags: int, **how: Any) -> Any:
+        return ExplainableBoostingClassifier(
+            max_bins=bins, interactions=0, outer_bags=bags, n_jobs=1, random_state=seed,
+            feature_types=["continuous"] * X.shape[1], **how,
         ).fit(X, y)  # fmt: skip
-        cuts = [len(each[0]) for each in model.bins_]
-        per_value = 1 if C == 2 else C
-        numbers = sum(n + (n + 1) * per_value for n in cuts) + C - 1
-        yield Small(f"{bins} bins", numbers, len(cuts), model.predict_proba)
+
+    for bins in BINS:
+        # the bins are there before the first round
+        cuts = [len(each[0]) for each in fitted(bins, bags=1, max_rounds=1).bins_]
+        numbers = sum(n + (n + 1) * per_value for n in cuts if n) + C - 1
+        if numbers > LARGEST:
+            return
+        yield Small(f"{bins} bins", numbers, sum(n > 0 for n in cuts),
+                    fitted(bins, BAGS).predict_proba)  # fmt: skip
