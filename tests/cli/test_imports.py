@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
+
+from sdgm.cli import imports
 
 # what takes long to import: scikit-learn brings scipy, and pandas where it is installed
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "torch", "matplotlib", "onnx"}
@@ -129,7 +133,125 @@ def test_what_uses_a_model_imports_little_more_than_the_base_of_scikit_learn(
     more = packages - imported_by(folder=here, code=0, program=BASE)
     heavy = {name for name in more if name.split(".")[0] in HEAVY - {"polars"} and "._" not in name}
     assert heavy <= {"sklearn.callback"}
-    assert "sdgm.ensemble" not in packages
+    assert not {"sdgm.ensemble", "scipy.stats", "pandas"} & packages
+
+
+AFTERWARDS = """
+import sys
+from sdgm.cli import imports
+imports.shorten()
+{before}
+import sklearn.utils.fixes as fixes
+import sklearn.utils.validation
+early = {{"scipy.stats", "pandas"}} & set(sys.modules)
+import scipy.stats
+from scipy.stats import mstats, norm
+from scipy import stats
+assert stats is scipy.stats is fixes.scipy.stats and stats.norm is norm
+assert "norm" in vars(stats) and mstats.__name__ == "scipy.stats.mstats"
+{after}
+print(*sorted(early))
+"""
+REAL_PANDAS = """
+import pandas
+assert fixes.pd.DataFrame is pandas.DataFrame
+from sklearn.linear_model import LogisticRegression
+table = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0]})
+model = LogisticRegression().fit(table, ["x", "y", "y"])
+assert [*model.feature_names_in_] == ["a", "b"]
+"""
+
+
+def early(*, before: str = "", after: str = "") -> list[str]:
+    """Which of the two scikit-learn has imported with a short start, after their use."""
+    program = AFTERWARDS.format(before=before, after=after)
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_what_scikit_learn_gets_later_is_the_module_itself() -> None:
+    assert early() == []
+
+
+def test_what_was_imported_before_stays() -> None:
+    before = "import scipy.stats; was = scipy.stats"
+    assert early(before=before, after="assert was is scipy.stats") == ["scipy.stats"]
+
+
+def test_a_short_start_needs_no_pandas() -> None:
+    before = "sys.modules['pandas'] = None"  # as if it were not installed
+    assert early(before=before, after="assert fixes.pd is None") == ["pandas"]
+
+
+def test_pandas_works_after_a_short_start() -> None:
+    pytest.importorskip("pandas")
+    assert early(after=REAL_PANDAS) == []
+
+
+def test_pandas_that_was_imported_before_stays() -> None:
+    pytest.importorskip("pandas")
+    before = "import pandas; was = pandas"
+    assert early(before=before, after="assert fixes.pd is was is sys.modules['pandas']") == [
+        "pandas"
+    ]
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a package, and another whose import fails."""
+    (tmp_path / "sdgm_sound").mkdir()
+    (tmp_path / "sdgm_sound" / "__init__.py").write_text("value = 1\n")
+    (tmp_path / "sdgm_sound" / "part.py").write_text("value = 2\n")
+    (tmp_path / "sdgm_broken.py").write_text("raise ValueError('a mistake of its own')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("sdgm_sound", "sdgm_sound.part", "sdgm_broken"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("later")
+def test_a_module_that_is_used_at_once_is_imported_at_once() -> None:
+    with imports.imported_later(["sdgm_sound"]):
+        from sdgm_sound import value
+        from sdgm_sound.part import value as other
+
+        module = sys.modules["sdgm_sound"]
+    assert (value, other) == (1, 2)
+    assert sys.modules["sdgm_sound"] is module
+    assert type(module) is ModuleType
+
+
+@pytest.mark.usefixtures("later")
+def test_mistakes_of_a_module_are_shown_when_it_is_used() -> None:
+    with imports.imported_later(["sdgm_broken"]):
+        import sdgm_broken
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a mistake of its own"):
+            sdgm_broken.value  # noqa: B018
+    with pytest.raises(ValueError, match="a mistake of its own"):
+        importlib.import_module("sdgm_broken")
+
+
+@pytest.mark.usefixtures("later")
+def test_what_a_module_lacks_is_said_by_itself() -> None:
+    with imports.imported_later(["sdgm_sound"]):
+        import sdgm_sound
+    assert "sdgm_sound" not in sys.modules
+    with pytest.raises(AttributeError, match="module 'sdgm_sound' has no attribute 'other'"):
+        sdgm_sound.other  # noqa: B018
+
+
+def test_a_module_that_is_not_installed_is_missing() -> None:
+    with imports.imported_later(["sdgm_absent"]), pytest.raises(ModuleNotFoundError):
+        import sdgm_absent  # noqa: F401
+
+
+def test_only_the_command_shortens_the_imports(tmp_path: Path) -> None:
+    program = "import sdgm, rich, sys; from sdgm import SDGMClassifier; code = 0"
+    assert "scipy.stats" in imported_by(folder=tmp_path, code=0, program=program)
+    assert not any(isinstance(finder, imports.Finder) for finder in sys.meta_path)
 
 
 def test_trees_are_imported_only_for_teachers_that_are_trees(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from sdgm.cli import interrupts
+from sdgm.cli import imports, interrupts
 
 
 def main() -> None:
     """Run the command with the arguments of the process, and exit."""
+    imports.shorten()
     with interrupts.remembered():
         try:
             from sdgm.cli.app import app
