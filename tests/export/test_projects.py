@@ -77,3 +77,11 @@ def test_the_esp_idf_project_tells_the_flowers(model, tmp_path):
     assert [line.split(",")[0] for line in lines] == ["iris: setosa", "iris: virginica"]
     listed = (EXAMPLES / "esp_idf" / "main" / "CMakeLists.txt").read_text()
     assert '"main.c"' in listed
+
+
+@pytest.mark.parametrize("source", ["arduino/iris/iris.ino", "esp_idf/main/main.c"])
+def test_the_table_of_a_project_is_that_of_the_page(source):
+    text = (EXAMPLES / source).read_text()
+    fit = next(line for line in text.splitlines() if "sdgm fit" in line).strip("/* ")
+    assert fit in (EXAMPLES.parent / "docs" / "embedded.md").read_text()
+    assert f"sdgm export {fit.split()[-1]} " in text

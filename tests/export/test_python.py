@@ -8,7 +8,8 @@ from sklearn.datasets import load_iris
 
 from sdgm import SDGMClassifier
 from sdgm.export.python import to_python
-from tests.export.test_c import CASES, make_cases, probabilities, single_precision
+from sdgm.tables.inputs import Category, Number
+from tests.export.test_c import CASES, make_cases, probabilities, quadratic, single_precision
 from tests.export.test_javascript import NAMES, as_values, hostile_model
 
 
@@ -43,13 +44,42 @@ def test_only_math_is_imported_and_names_are_only_names():
     assert [each[0] for each in made["INPUTS"]][:-1] == list(NAMES)
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), float("inf"), -float("inf")])
+NO_NUMBERS = (None, np.nan, np.float32(np.nan), np.inf, -np.inf, "0.2", b"0.2", [0.2], 1j, 10**400)
+
+
+@pytest.mark.parametrize("bad", NO_NUMBERS, ids=repr)
 def test_what_a_number_does_not_take_is_refused(bad):
     pytest.importorskip("pandas")
     iris = load_iris(as_frame=True)
     made = loaded(to_python(SDGMClassifier(1, teacher=None).fit(iris.data, iris.target)))
     with pytest.raises(ValueError, match=r"petal width \(cm\) must be a finite number"):
         made["predict_proba"]([5.1, 3.5, 1.4, bad])
+
+
+@pytest.mark.parametrize("bad", [1, 1.0, True, ["a"]])
+def test_what_a_category_does_not_take_is_refused(bad):
+    inputs = (Number("size"), Category("colour", ("a", "b")))
+    made = loaded(to_python(quadratic(3, (1, 1), 1, inputs=inputs)))
+    assert sum(made["predict_proba"]([0.5, "neither"])) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="colour must be a string"):
+        made["predict_proba"]([0.5, bad])
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([3, 2**60], (3, 2**60)),
+        ([False, True], (False, True)),
+        ([0.5, 1.5], (0.5, 1.5)),
+        (["1", "it's"], ("1", "it's")),
+        (np.array(["2026-01-01", "2026-01-02"], "M8[D]"), ("2026-01-01", "2026-01-02")),
+    ],
+)
+def test_classes_are_the_labels_themselves(labels, expected):
+    model = quadratic(2, (1, 1), 1, classes=labels)
+    classes = loaded(to_python(model))["CLASSES"]
+    assert classes == expected
+    assert [type(each) for each in classes] == [type(each) for each in expected]
 
 
 @pytest.mark.parametrize("row", [[], [5.1, 3.5, 1.4], [5.1, 3.5, 1.4, 0.2, 0.0]])

@@ -1,7 +1,8 @@
-// A model on an Arduino, in whole numbers. Put its header beside this file:
+// A model on an Arduino, in whole numbers. The table is that of docs/embedded.md; put the
+// header beside this file:
 //
-//   sdgm fit iris.csv --target label -o iris.sdgm
-//   sdgm export iris.sdgm --to c --precision fixed --name iris -o iris.h
+//   sdgm fit data.csv --target label -o model.sdgm
+//   sdgm export model.sdgm --to c --precision fixed --name iris -o iris.h
 
 #include "iris.h"
 

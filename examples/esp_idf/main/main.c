@@ -1,8 +1,9 @@
 /*
- * A model on an ESP32, whose processor has single precision. Put its header beside this file:
+ * A model on an ESP32, whose processor has single precision. The table is that of
+ * docs/embedded.md; put the header beside this file:
  *
- *   sdgm fit iris.csv --target label -o iris.sdgm
- *   sdgm export iris.sdgm --to c --precision float --name iris -o iris.h
+ *   sdgm fit data.csv --target label -o model.sdgm
+ *   sdgm export model.sdgm --to c --precision float --name iris -o iris.h
  */
 #include "esp_log.h"
 #include "iris.h"

@@ -11,12 +11,12 @@ from sdgm.atomic import checked_path, replacing
 from sdgm.core.model.features import ABSENT, SQUARED_NORM, Monomials
 from sdgm.core.model.kernels import PolynomialKernel, RBFKernel
 from sdgm.export.c_plan import Plan, Precision, make_plan
-from sdgm.export.model import only_what_is_read
+from sdgm.export.model import ExportModel, only_what_is_read
 from sdgm.tables.inputs import Category
 
 TEXT = '''\
 """A classifier of {n_classes} classes, made by sdgm {version}."""
-from math import exp, isinf, isnan
+from math import exp, isinf
 
 CLASSES = {classes}
 # name of every input, and the fill value of a missing number (None: invalid) or all categories
@@ -29,12 +29,18 @@ def predict_proba(x):
         raise ValueError("a row must have %d values, got %d" % (len(INPUTS), len(x)))
     features = []
     for (name, rest, extra), value in zip(INPUTS, x):
-        missing = value is None or (isinstance(value, float) and isnan(value))
+        missing = value is None or value != value
         if isinstance(rest, tuple):
+            if not (missing or isinstance(value, str)):
+                raise ValueError("%s must be a string" % name)
             features += [float(value == level) for level in rest]
-        elif missing and rest is None or not missing and isinf(value):
-            raise ValueError("%s must be a finite number" % name)
         else:
+            try:
+                invalid = rest is None if missing else isinf(value)
+            except (TypeError, OverflowError):
+                invalid = True
+            if invalid:
+                raise ValueError("%s must be a finite number" % name)
             features.append(rest if missing else value)
         if extra:
             features.append(float(missing))
@@ -57,8 +63,9 @@ def to_python(
     """A fitted model as a Python file with one function, ``predict_proba(x)``.
 
     It imports only ``math`` and runs in MicroPython. ``x`` has a value for every column of the
-    table: numbers in their original units, categories as strings, None for missing values. The most
-    probable class of probabilities ``p`` is ``CLASSES[p.index(max(p))]``.
+    table: numbers in their original units, categories as strings, None for missing values; other
+    values raise ValueError. The most probable class of probabilities ``p`` is
+    ``CLASSES[p.index(max(p))]``, a label as it was in training.
 
     Parameters
     ----------
@@ -90,14 +97,14 @@ def to_python(
         raise ValueError("precision must be 'double' or 'float' in Python, got 'fixed'.")
     own = only_what_is_read(model)
     plan = make_plan(own, kind)
-    text = _text(plan)
+    text = _text(plan, own)
     if path is not None:
         with replacing(checked_path(path), text=True) as file:
             file.write(text)
     return text
 
 
-def _text(plan: Plan) -> str:
+def _text(plan: Plan, own: ExportModel) -> str:
     center = (plan.center + plan.center_rest).tolist()
     scaler = list(zip(plan.used.tolist(), center, plan.inverse_scale.tolist(), strict=True))
     components = [
@@ -107,7 +114,7 @@ def _text(plan: Plan) -> str:
     return TEXT.format(
         n_classes=len(plan.class_names),
         version=sdgm.__version__,
-        classes=ascii(plan.class_names),
+        classes=ascii(tuple(_label(each) for each in own.classes.tolist())),
         inputs=ascii(
             tuple(
                 (each.name, tuple(each.levels), each.missing)
@@ -122,6 +129,11 @@ def _text(plan: Plan) -> str:
         components=components,
         component_class=plan.component_class.tolist(),
     )
+
+
+def _label(label: Any) -> Any:
+    """A label as Python writes it without imports, or else as words."""
+    return label if isinstance(label, str | int | float) else str(label)
 
 
 def _columns(plan: Plan) -> str:
