@@ -14,6 +14,7 @@ DERIVATIVES, OBSERVED = "derivatives", "observed"
 KINDS = {
     "derivatives_of_rows": DERIVATIVES,
     "derivatives_by_pairs": DERIVATIVES,
+    "derivatives_by_products": DERIVATIVES,
     "gradient_of_rows": "gradients",
     "curvature_blocks": "curvatures",
     "curvature_product": "products",

@@ -34,7 +34,7 @@ EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 
 def precision_of(problem: Problem) -> DensePrecision:
     here = derivatives_of_rows(problem.rows, problem.mixture(), None, problem.whitening)
-    return DensePrecision.from_curvature(here.curvature)
+    return DensePrecision(here.curvature)
 
 
 def gamma_of(problem: Problem) -> FloatArray:
@@ -80,7 +80,7 @@ def test_well_determined_is_not_negative_by_rounding() -> None:
     whitening = random_problem(0, "full").whitening
     m = whitening.L.shape[1]
     curvature = np.diag(np.linspace(-1e-17, 1e-17, m))
-    gamma = well_determined(whitening, DensePrecision(curvature, np.eye(m)))
+    gamma = well_determined(whitening, DensePrecision(curvature))
     np.testing.assert_allclose(gamma, np.diag(curvature).clip(0.0), atol=1e-30)
 
 
@@ -123,7 +123,7 @@ def test_log_evidence_equals_the_laplace_approximation_in_the_weights(
     # the most probable weights with these scores, so that both penalties are the same
     w = problem.whitening.to_w(problem.theta)
     here = derivatives_of_rows(problem.rows, problem.mixture(), None, problem.whitening)
-    precision = DensePrecision.from_curvature(here.curvature)
+    precision = DensePrecision(here.curvature)
     value = log_evidence(log_posterior(here.fit, problem.theta, complete=True), precision)
     alpha = problem.state.alpha
     # J + ln N(w | 0, A^-1) + ln N(w | w, Lambda)^-1: the powers of 2 pi cancel

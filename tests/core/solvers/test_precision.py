@@ -27,7 +27,7 @@ def both_forms(problem: Problem) -> tuple[DensePrecision, RowSpacePrecision]:
     here = derivatives_of_rows(problem.rows, mixture, None, whitening)
     _, grad, Gt, P_cm = row_space_derivatives(problem.rows, mixture, None, whitening)
     np.testing.assert_allclose(grad, here.grad, rtol=1e-9, atol=1e-9)
-    dense = DensePrecision.from_curvature(here.curvature)
+    dense = DensePrecision(here.curvature)
     return dense, RowSpacePrecision.from_rows(Gt, P_cm, whitening.coordinates)
 
 

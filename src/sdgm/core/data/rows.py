@@ -130,6 +130,12 @@ class Rows:
         """Whether every sample counts once, so that products with s can be left out."""
         return bool((self.s == 1.0).all())
 
+    @cached_property
+    def column_products(self) -> FloatArray:
+        """Products of two columns of Z, each pair of columns once: (N, p (p + 1) / 2)."""
+        i, j = np.triu_indices(self.Z.shape[1])
+        return self.Z[:, i] * self.Z[:, j]
+
     def root_weighted(self, a: FloatArray) -> FloatArray:
         """``a`` times the root of s along its last axis; the same array if every s is one."""
         return a if self.is_unweighted else a * np.sqrt(self.s)

@@ -14,7 +14,8 @@ from sdgm.core.data.rows import Rows, RowSource, Sums
 from sdgm.core.model.posterior import row_posterior, scores
 from sdgm.core.model.state import State
 from sdgm.core.objective.pairwise import Pairs, pairs_pay
-from sdgm.core.objective.whitening import Picks, Whitening
+from sdgm.core.objective.products import informations, products_pay, products_width
+from sdgm.core.objective.whitening import Whitening
 
 
 class Mixture(NamedTuple):
@@ -130,9 +131,10 @@ def derivatives_of_rows(
     missing: bool = False,
 ) -> Derivatives:
     """Gradient and curvature of J over all rows, with the fit at the same point."""
-    if isinstance(whitening.factor, Picks) and pairs_pay(len(rows), whitening):
+    if products_pay(len(rows), whitening):
+        return derivatives_by_products(rows, mixture, r_from, whitening, missing=missing)
+    if pairs_pay(len(rows), whitening):
         return derivatives_by_pairs(rows, mixture, r_from, whitening, missing=missing)
-
     mixed = mixed_classes(mixture) if missing else []
 
     def of_block(block: Rows) -> Derivatives:
@@ -212,6 +214,29 @@ def derivatives_by_pairs(
     for pairs, matrices in zip(of_class.values(), of_classes, strict=True):
         pairs.fill(lacking, matrices)
     return Derivatives(sums.gradient.fit, grad, curvature, lacking)
+
+
+def derivatives_by_products(
+    rows: RowSource,
+    mixture: Mixture,
+    r_from: Mixture | None,
+    whitening: Whitening,
+    *,
+    missing: bool,
+) -> Derivatives:
+    """`derivatives_of_rows` where rows, columns and components are few."""
+    groups = tuple(components for _, components in mixed_classes(mixture)) if missing else ()
+
+    def of_block(block: Rows) -> Derivatives:
+        P_cm, r, fit = block_posteriors(block, mixture, r_from)
+        grad = whitening.of_scores(((r - P_cm) * block.s) @ block.Z)
+        if groups and block.y.ndim == 2:  # responsibilities carry the frequency of their class
+            frequency = np.maximum(block.y, np.finfo(float).tiny)
+            r = r / np.sqrt(frequency).T[mixture.component_class]
+        complete, lacking = informations(block, whitening, P_cm, r, groups)
+        return Derivatives(fit, grad, complete, lacking if missing else None)
+
+    return rows.total(of_block, products_width(whitening))
 
 
 def row_space_derivatives(

@@ -74,6 +74,12 @@ class Whitening:
         L[self.factor.row, np.arange(len(self.component))] = self.factor.number
         return L
 
+    @cached_property
+    def spread(self) -> FloatArray:
+        """L with the rows of every component of its own, block by block: (K p, m)."""
+        spread = self.in_component.T[:, None, :] * self.L
+        return spread.reshape(len(self.Q) * self.rank, len(self.component))
+
     @property
     def is_diagonal(self) -> bool:
         """Whether every coordinate is one scaled weight."""

@@ -251,7 +251,7 @@ def newton_point(
         return row_space_point(rows, whitening, mixture, theta, r_from, robust)
     here = derivatives_of_rows(rows, mixture, r_from, whitening, missing=observed)
     point = GradientPoint(theta, mixture, here.fit, here.grad - theta)
-    precision = DensePrecision.from_curvature(here.curvature)
+    precision = DensePrecision(here.curvature)
     saddle_free &= len(theta) <= MAX_OBSERVED
     factor = observed_cholesky(here, precision if saddle_free else None) if observed else None
     if factor is None:

@@ -57,12 +57,11 @@ class DensePrecision:
     """The whole matrix."""
 
     curvature: FloatArray  # (m, m)
-    cholesky: FloatArray  # factor of I + curvature in the lower triangle: (m, m)
 
-    @classmethod
-    def from_curvature(cls, curvature: FloatArray) -> DensePrecision:
-        """Factorise, climbing the jitter ladder when needed."""
-        return cls(curvature, robust_precision_cholesky(curvature))
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        """Factor of ``I + curvature`` in the lower triangle, from the jitter ladder if needed."""
+        return robust_precision_cholesky(self.curvature)
 
     @property
     def half_log_det(self) -> float:

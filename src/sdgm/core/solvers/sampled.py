@@ -149,7 +149,7 @@ def maximize_by_sample(
     if here.gain <= tol or goes_on:
         if exact:
             curvature = derivatives_of_rows(rows, place.mixture, None, whitening).curvature
-            precision = DensePrecision.from_curvature(curvature)
+            precision = DensePrecision(curvature)
             here = place.with_step(precision, precision.solve(place.grad))
         return here, steps
     end, more = maximize_over_w(
@@ -179,7 +179,7 @@ class SampleInformation:
     ) -> SampleInformation:
         """By a pass over the sample."""
         here = derivatives_of_rows(sample, mixture, None, whitening, missing=observed)
-        precision = DensePrecision.from_curvature(here.curvature)
+        precision = DensePrecision(here.curvature)
         return cls(precision, observed_cholesky(here, precision))
 
     def solve(self, b: FloatArray) -> FloatArray:
