@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
+
+pytest.importorskip("matplotlib")
+
 from benchmarks.accuracy import mean_ranks
 from benchmarks.records import values_of
 
