@@ -99,8 +99,8 @@ def table2(
             "--data",
             metavar="NAMES",
             help="mnist-d2, mnist-d10, fashion, mnist-d2-plain (no batch normalisation), cifar10, "
-            "cifar100, cifar10-densenet, cifar100-densenet, imagenet: with commas between them, or "
-            "repeated.",
+            "cifar100, cifar10-small (10,000 images, 5 epochs), cifar10-densenet, "
+            "cifar100-densenet, imagenet: with commas between them, or repeated.",
         ),
     ] = ["mnist-d2,mnist-d10,fashion"],  # noqa: B006 - typer copies it
     heads: Annotated[

@@ -18,6 +18,8 @@ CNN_LAYERS = ((32, 5), (32, 3), (64, 3), (64, 3), (128, 1))
 DENSE_START, DENSE_BLOCKS = 16, 3
 # the CNN for CIFAR: channels of its blocks, each with two convolutions
 BLOCKS = (32, 128, 256)
+# channels of the blocks of a smaller one, which is trained on few images
+SMALL_BLOCKS = (32, 64, 128)
 # the patches that are whitened before its first block, and what is added to their variances
 PATCH, PATCH_RIDGE = 2, 5e-4
 # of batch normalisation's averages: short training has few steps to forget
@@ -121,6 +123,31 @@ def block_cnn(blocks: Sequence[int] = BLOCKS) -> nn.Module:
         layers += [identity_convolution(width, width), *activated(width)]
         before = width
     return HalfPrecision(nn.Sequential(*layers, nn.AdaptiveMaxPool2d(1), nn.Flatten()))
+
+
+def plain_cnn(blocks: Sequence[int] = SMALL_BLOCKS) -> nn.Module:
+    """A CNN for images of 32 x 32 as in textbooks: blocks of two convolutions, and max-pooling.
+
+    The features are the means of the last maps. The arithmetic is that of `block_cnn`.
+
+    Parameters
+    ----------
+    blocks : sequence of int, default=(32, 64, 128)
+        Channels.
+
+    Examples
+    --------
+    >>> plain_cnn((4, 8))(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 8])
+    """
+    layers: list[nn.Module] = []
+    before = 3
+    for width in blocks:
+        for channels in (before, width):
+            layers += normalized(nn.Conv2d(channels, width, 3, padding=1, bias=False))
+        layers.append(nn.MaxPool2d(2))
+        before = width
+    return HalfPrecision(nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten()))
 
 
 def identity_convolution(before: int, after: int) -> nn.Conv2d:

@@ -15,7 +15,15 @@ from typing import Any
 from torch import nn
 
 from reproduction.deep.heads import Head
-from reproduction.deep.networks import BLOCKS, block_cnn, densenet, mobilenet, small_cnn
+from reproduction.deep.networks import (
+    BLOCKS,
+    SMALL_BLOCKS,
+    block_cnn,
+    densenet,
+    mobilenet,
+    plain_cnn,
+    small_cnn,
+)
 
 Settings = dict[str, Any]
 
@@ -34,6 +42,8 @@ class Problem:
     n_features : int
         D, what the network gives.
     epochs : int
+    train_size : int or None
+        Number of training images; all if None.
     covariance_type : str
         Of the quadratic heads.
     shift, flip :
@@ -51,6 +61,7 @@ class Problem:
     net: Callable[[], nn.Module]
     n_features: int
     epochs: int
+    train_size: int | None = None
     covariance_type: str = "full"
     shift: int = 0
     flip: bool = False
@@ -126,6 +137,16 @@ PROBLEMS = {
     ),
     "cifar10": cifar_problem("CIFAR-10", "cifar10", paper_network=False),
     "cifar100": cifar_problem("CIFAR-100", "cifar100", paper_network=False),
+    "cifar10-small": Problem(
+        title="CIFAR-10, 10,000 images",
+        images="cifar10",
+        net=plain_cnn,
+        n_features=SMALL_BLOCKS[-1],
+        epochs=5,
+        train_size=10_000,
+        covariance_type="diag",
+        note="a CNN of six convolutions; diagonal covariances; images are not varied",
+    ),
     "cifar10-densenet": cifar_problem("CIFAR-10", "cifar10", paper_network=True),
     "cifar100-densenet": cifar_problem("CIFAR-100", "cifar100", paper_network=True),
     "imagenet": Problem(

@@ -201,7 +201,7 @@ def cell_keys(
             "head": head,
             "seed": seed,
             "epochs": 1 if quick else epochs or PROBLEMS[name].epochs,
-            "train_size": QUICK_TRAIN if quick else train_size,
+            "train_size": QUICK_TRAIN if quick else train_size or PROBLEMS[name].train_size,
             "settings": json.dumps(settings, sort_keys=True),
             "recipe": recipe(name),
             "held_back": search,

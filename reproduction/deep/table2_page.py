@@ -136,7 +136,8 @@ def row(data: str, head: str, cells: Sequence[Record]) -> Row:
 def is_reduced(rows: Sequence[Row]) -> bool:
     """Whether a problem was trained with fewer images or epochs than it is meant to be."""
     return any(
-        cell["train_size"] is not None or cell["epochs"] < PROBLEMS[each.data].epochs
+        cell["train_size"] != PROBLEMS[each.data].train_size
+        or cell["epochs"] < PROBLEMS[each.data].epochs
         for each in rows
         for cell in each.cells
     )
@@ -224,7 +225,7 @@ def commands(table: dict[str, list[Row]], quick: bool) -> Iterator[str]:
         options = ""
         if first["epochs"] != PROBLEMS[data].epochs:
             options += f" --epochs {first['epochs']}"
-        if first["train_size"] is not None:
+        if first["train_size"] != PROBLEMS[data].train_size:
             options += f" --train-size {first['train_size']}"
         run = [each.head for each in rows]
         heads = "" if len(run) == len(HEAD_TITLES) else f" --heads {','.join(run)}"
@@ -349,6 +350,7 @@ def section(data: str, rows: Sequence[Row]) -> Iterator[str]:
     yield from markdown_table(["head", "seeds", *COLUMNS, "date"], lines)
     if cells:
         yield from curves(rows)
+        yield from paired_curves(rows)
 
 
 def batch_size(data: str) -> int:
@@ -378,6 +380,41 @@ def curves(rows: Sequence[Row]) -> list[str]:
             lines.append([head_title(each), *values])
     epochs = map(str, range(1, n_epochs + 1))
     return markdown_table(["test error % after epoch", *epochs], lines)
+
+
+def paired_curves(rows: Sequence[Row]) -> Iterator[str]:
+    """NLL after each epoch, SDGM against softmax of the same seed: start of the network and order.
+
+    Nothing if no seed has both.
+    """
+    by_head = {each.head: {cell["seed"]: cell["nll_curve"] for cell in each.cells} for each in rows}
+    ours, others = by_head.get(PRIMARY, {}), by_head.get(BASELINE, {})
+    seeds = [seed for seed in ours if len(ours[seed]) == len(others.get(seed, []))]
+    if not seeds:
+        return
+    curves = {head: np.array([by_head[head][seed] for seed in seeds]) for head in CURVE_COLORS}
+    differences = curves[PRIMARY] - curves[BASELINE]
+    lines = [
+        [HEAD_TITLES[Head(head)], *(f"{value:.4f}" for value in curve.mean(axis=0))]
+        for head, curve in curves.items()
+    ]
+    lines += [
+        [f"difference, seed {seed}", *(f"{value:+.4f}" for value in difference)]
+        for seed, difference in zip(seeds, differences, strict=True)
+    ]
+    if len(seeds) > 1:
+        spread = differences.std(axis=0, ddof=1) / math.sqrt(len(seeds))
+        means = zip(differences.mean(axis=0), spread, strict=True)
+        lines.append(["mean difference", *(f"{mean:+.4f} ± {error:.4f}" for mean, error in means)])
+    epochs = map(str, range(1, differences.shape[1] + 1))
+    yield from markdown_table(["test NLL after epoch", *epochs], lines)
+    later = differences[:, 1:]
+    if later.size:
+        yield (
+            f"From the second epoch on, SDGM's mean NLL is at or below softmax's after "
+            f"{(later.mean(axis=0) <= 0.0).sum()} of {later.shape[1]} epochs, and that of single "
+            f"seeds in {(later <= 0.0).sum()} of {later.size} pairs.\n"
+        )
 
 
 def curve_pairs(table: dict[str, list[Row]]) -> dict[str, list[Row]]:

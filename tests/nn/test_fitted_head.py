@@ -19,6 +19,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from sdgm import SDGMClassifier
+from sdgm.core.data.rows import Rows
 from sdgm.ensemble.members import KernelScorer
 from sdgm.ensemble.rows import labelled_rows
 from sdgm.nn import SDGM, Compression, compact, extract_features, fit_head, to_classifier
@@ -26,10 +27,12 @@ from sdgm.nn.quadratic_ridge import (
     MAX_CENTERS,
     QUADRATIC,
     FeatureMap,
+    QuadraticScores,
     confined,
     fit_member,
     fit_scores,
 )
+from sdgm.scale.sampling import Picked
 
 
 def features_of(n: int = 300, D: int = 6, C: int = 3, seed: int = 0) -> tuple[Any, Any]:
@@ -39,6 +42,11 @@ def features_of(n: int = 300, D: int = 6, C: int = 3, seed: int = 0) -> tuple[An
     centers = 3.0 * np.eye(C, D)
     X = rng.choice([-1.0, 1.0], size=(n, 1)) * centers[y] + rng.normal(size=(n, D))
     return X, y
+
+
+def scores_of(X: Any, y: Any, rates: list[float]) -> QuadraticScores:
+    s = np.ones(len(y))
+    return fit_scores(Rows(X, y, s), Picked(X, y, s, np.arange(len(y))), 3, rates)
 
 
 def proba(head: nn.Module, X: Any, dtype: torch.dtype = torch.float64) -> Any:
@@ -72,7 +80,7 @@ def test_the_layer_has_the_scores_of_the_closed_form(compress: bool, rank: int) 
     X, y = features_of()
     head = fit_head(X, y, compress=compress, rank=rank, dtype=torch.float64)
     rate = head[0].rate.item() if compress else 0.0
-    low_rank = confined(fit_scores(X, y, 3, [rate]), min(rank, 6))
+    low_rank = confined(scores_of(X, y, [rate]), min(rank, 6))
     Z = low_rank.inputs(X)
     ZP = Z @ low_rank.projection.T
     squares = np.einsum("ni,cij,nj->nc", ZP, low_rank.forms, ZP)
@@ -84,7 +92,7 @@ def test_the_layer_has_the_scores_of_the_closed_form(compress: bool, rank: int) 
 
 def test_all_directions_are_the_whole_form() -> None:
     X, y = features_of()
-    scores = fit_scores(X, y, 3, [0.0])
+    scores = scores_of(X, y, [0.0])
     Z = scores.inputs(X)
     logits = scores.constant + Z @ scores.linear + (Z @ scores.centers.T) ** 2 @ scores.coef
     P = proba(fit_head(X, y, compress=False, rank=6, dtype=torch.float64), X)
@@ -93,7 +101,7 @@ def test_all_directions_are_the_whole_form() -> None:
 
 def test_confined_scores_have_the_mean_of_the_whole() -> None:
     X, y = features_of()
-    scores = fit_scores(X, y, 3, [0.0])
+    scores = scores_of(X, y, [0.0])
     low_rank, Z = confined(scores, 2), scores.inputs(X)
     ZP = Z @ low_rank.projection.T
     np.testing.assert_allclose(ZP.T @ ZP / len(Z), np.eye(2), atol=1e-8)

@@ -12,8 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from torch import Tensor, nn
 
 from sdgm._typing import FloatArray, IntArray
+from sdgm.core.data.rows import CANONICAL_ROWS
 from sdgm.estimators.primal import SDGMClassifier
 from sdgm.nn.bridge import from_classifier
+from sdgm.nn.extraction import as_array
 from sdgm.nn.layer import SDGM
 from sdgm.nn.quadratic_ridge import (
     RATE,
@@ -22,6 +24,14 @@ from sdgm.nn.quadratic_ridge import (
     confined,
     fit_scores,
 )
+from sdgm.scale.sampling import (
+    SAMPLE_ROWS,
+    Picked,
+    blocked_table,
+    drawn_sample,
+    hand_back,
+    rows_by_class,
+)
 
 # directions of the quadratic part: on the features of PACS 32, 64, 128 and all 1,280 have log
 # losses of .435, .423, .416 and .413; the layer has rank x 1,280 weights for them
@@ -29,6 +39,8 @@ RANK = 64
 # directions that a student sees, 500 candidate columns: with 54 it takes three times as long, for
 # .435 in place of .441
 STUDENT_RANK = 24
+# of the sample of many rows: any will do, so long as it stays the same
+SEED = 0
 
 
 class Compression(nn.Module):
@@ -70,12 +82,15 @@ def fit_head(
 
     A quadratic score per class is fitted by kernel ridge regression, with hyperparameters chosen by
     exact leave-one-out. With more than ``rank`` features, products are restricted to a subspace of
-    ``rank`` dimensions; the linear part uses all features.
+    ``rank`` dimensions; the linear part uses all features. With more than 16,384 rows, a sample of
+    about as many is used to choose the hyperparameters and to fit a student, and all rows are read
+    in blocks. So features in a file (`extract_features` with a path) need not fit in memory.
 
     Parameters
     ----------
     features : (N, D) tensor or array
-        Output of the backbone, see `extract_features`. No scaling is needed.
+        Output of the backbone, see `extract_features`; a memory-mapped array is read in blocks. No
+        scaling is needed.
     labels : (N,) integer tensor or array
         From 0 to C - 1, with at least one row of every class.
     num_classes : int, optional
@@ -117,9 +132,12 @@ def fit_head(
         rank = RANK if student is None else STUDENT_RANK
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
         raise ValueError(f"rank must be an integer of at least 1, got {rank!r}.")
-    plain, squeezed = 0.0, RATE / float(np.abs(X).mean())
+    table = blocked_table(X, y, np.broadcast_to(1.0, len(y)), n_threads=1)
+    size = table.total(lambda block: np.abs(block.Z).sum(axis=0), X.shape[1]).sum() / X.size
+    plain, squeezed = 0.0, RATE / float(size)
     rates = {True: [squeezed], False: [plain], None: [squeezed, plain]}[compress]
-    scores = fit_scores(X, y, n_classes, rates)
+    sample = drawn_sample(table, rows_by_class(table, n_classes), SAMPLE_ROWS, SEED)
+    scores = fit_scores(table, sample, n_classes, rates)
     kind: dict[str, Any] = {"device": device, "dtype": dtype}
     modules: list[nn.Module] = []
     if scores.inputs.rate:
@@ -127,21 +145,27 @@ def fit_head(
     if student is None:
         modules.append(layer_of(confined(scores, min(int(rank), X.shape[1])), **kind))
     else:
-        modules += taught(student, scores, int(rank), X, y, **kind)
+        modules += taught(student, scores, int(rank), sample, **kind)
     return nn.Sequential(*modules).eval()
 
 
 def checked_rows(
     features: Any, labels: Any, num_classes: int | None
 ) -> tuple[FloatArray, IntArray, int]:
-    """Finite features (N, D), labels (N,) and the number of classes."""
+    """Finite features (N, D) as they are given, labels (N,) and the number of classes."""
     X, y = as_array(features), as_array(labels)
     if X.ndim != 2 or not X.size:
         raise ValueError(f"features must have shape (N, D) with N and D above 0, got {X.shape}.")
     if X.dtype.kind not in "fiu":
         raise ValueError(f"features must be real numbers, got {X.dtype}.")
-    X = X.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    varies, finite = False, []
+    for first in range(0, len(X), CANONICAL_ROWS):
+        block = X[first : first + CANONICAL_ROWS]
+        finite.append(np.isfinite(block).all(axis=1))
+        varies = varies or bool((block != X[0]).any())
+        if isinstance(X, np.memmap):
+            hand_back(X)
+    bad = np.flatnonzero(~np.concatenate(finite))
     if len(bad):
         raise ValueError(
             f"features are not finite in {len(bad)} rows, row {bad[0]} the first; look for NaN or "
@@ -163,18 +187,9 @@ def checked_rows(
         raise ValueError(
             f"class {missing[0]} has no rows, of {C} classes; number those that have from 0 on."
         )
-    if not np.ptp(X, axis=0).any():
+    if not varies:
         raise ValueError("all rows of features are equal; look at the backbone and its weights.")
     return X, y, C
-
-
-def as_array(values: Any) -> np.ndarray[Any, Any]:
-    """A tensor or array-like as an array."""
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-        if values.dtype == torch.bfloat16:  # numpy has none
-            values = values.float()
-    return np.asarray(values)
 
 
 @torch.no_grad()
@@ -221,13 +236,12 @@ def taught(
     student: SDGMClassifier,
     scores: QuadraticScores,
     rank: int,
-    X: FloatArray,
-    y: IntArray,
+    sample: Picked,
     **kind: Any,
 ) -> list[nn.Module]:
     """A student of the closed form, as layers of compressed features."""
-    inputs, D = scores.inputs, X.shape[1]
-    low_rank, Z = confined(scores, min(rank, D)), inputs(X)
+    inputs, D = scores.inputs, len(scores.covariance)
+    low_rank, Z = confined(scores, min(rank, D)), inputs(sample.X)
     P, linear = None, low_rank.linear
     rows = low_rank.projection  # the directions in terms of what the student sees
     if rank < D:
@@ -235,13 +249,13 @@ def taught(
         size = np.sqrt(np.einsum("dc,de,ec->c", linear, scores.covariance, linear, optimize=True))
         size[size == 0.0] = 1.0
         P, C = np.concatenate([(linear / size).T, rows]), len(size)
-        Z, linear = Z @ P.T, np.eye(len(P), C) * size
-        rows = np.eye(len(P))[C:]
+        Z, linear, rows = Z @ P.T, np.eye(len(P), C) * size, np.eye(len(P))[C:]
+
     copy: SDGMClassifier = clone(student)
     if isinstance(copy.teacher, str):
         teacher = QuadraticTeacher(low_rank.constant, linear, rows.T @ low_rank.forms @ rows)
         copy.set_params(teacher=FrozenEstimator(teacher))
-    layer = from_classifier(copy.fit(Z, y), **kind)
+    layer = from_classifier(copy.fit(Z, sample.y, sample_weight=sample.s), **kind)
     with torch.no_grad():
         if P is None:  # the student's scaling, of z = (x - center) inverse_scale, as one of x
             layer.center.div_(inputs.inverse_scale).add_(torch.as_tensor(inputs.center))

@@ -5,24 +5,30 @@ quadratic in x, every row is predicted exactly as if it had been left out, and o
 compression, scale, ridge and calibration are chosen. The quadratic forms of the classes are then
 confined to one subspace, that of the largest sum of their squares at the rows; constants make up
 for the mean of what is lost.
+
+With many rows, a sample of them makes these choices, and the scores are fitted to all rows by sums
+over blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
-from sdgm._typing import FloatArray, IntArray
+from sdgm._typing import FloatArray
+from sdgm.core.data.rows import RowSource
 from sdgm.ensemble.fitting import QUADRATIC
+from sdgm.ensemble.many_rows import fitted_to_all
 from sdgm.ensemble.members import KernelScorer, KernelSpec, Member, whitener
 from sdgm.ensemble.ridge import smoother_of_features, smoother_of_kernel
 from sdgm.ensemble.rows import LabelledRows, labelled_rows
 from sdgm.ensemble.sampling import spread_sample
 from sdgm.ensemble.spaces import Space
 from sdgm.scale.memory import require_memory
+from sdgm.scale.sampling import Picked
 from sdgm.scale.threads import one_blas_thread
 
 # rows that kernels are centred at: an eigendecomposition of this size takes two seconds. Up to so
@@ -114,25 +120,25 @@ class LowRankScores:
 
 
 def fit_scores(
-    X: FloatArray, y: IntArray, n_classes: int, rates: Iterable[float]
+    table: RowSource, sample: Picked, n_classes: int, rates: Iterable[float]
 ) -> QuadraticScores:
     """The scores of the smallest leave-one-out log loss, by compression and then by scale.
 
     Parameters
     ----------
-    X : (N, D) array
-        Some of it varies.
-    y : (N,) integer array
-        Of every class at least one.
+    table : RowSource
+        With features in place of Z.
+    sample : Picked
+        Rows of the table, some of whose features vary, or all of them.
     n_classes : int
     rates : iterable of float
         Of compression, to choose from.
     """
-    weight = np.zeros((len(X), n_classes))
-    weight[np.arange(len(X)), y] = 1.0
-    rows, _ = labelled_rows(X, weight)
+    one_hot, factors = np.eye(n_classes)[sample.y], np.ones(n_classes)
+    factors[sample.y] = sample.s
+    rows, _ = labelled_rows(sample.X, one_hot, factors)
     numbers = MATRICES * len(rows.s) * min(len(rows.s), MAX_CENTERS) + 4 * rows.X.size
-    require_memory(8.0 * numbers, f"A head for {len(X)} rows", ["fewer rows"])
+    require_memory(8.0 * numbers, f"A head for {len(rows.s)} rows", ["fewer rows"])
     first, *others = QUADRATIC[::-1]
     with one_blas_thread():
         maps = [FeatureMap.of(rows.X, rate) for rate in rates]
@@ -140,7 +146,15 @@ def fit_scores(
         best = min(range(len(maps)), key=lambda i: found[i].calibration.loss)
         members = [found[best], *(fit_member(spec, maps[best], rows) for spec in others)]
         member = min(members, key=lambda each: each.calibration.loss)
+        if len(sample.y) < len(table):
+            (member,) = fitted_to_all([member], table, among_all(rows, sample, one_hot))
         return expanded(member, maps[best], rows)
+
+
+def among_all(rows: LabelledRows, sample: Picked, one_hot: FloatArray) -> LabelledRows:
+    """Rows of a sample as some of all, each with its own weight, and as important as they were."""
+    among, _ = labelled_rows(sample.X, one_hot)
+    return replace(among, cases=replace(among.cases, weight=rows.cases.weight))
 
 
 def fit_member(spec: KernelSpec, inputs: FeatureMap, rows: LabelledRows) -> Member:

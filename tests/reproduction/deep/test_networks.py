@@ -14,6 +14,7 @@ from reproduction.deep.networks import (
     densenet,
     lenet_300_100,
     mobilenet,
+    plain_cnn,
     small_cnn,
 )
 from sdgm.nn import SparseLinear
@@ -34,6 +35,13 @@ def test_the_small_network_is_the_papers() -> None:
     assert count(net, nn.Linear) == 1
     kinds = [type(layer) for layer in net if isinstance(layer, nn.Conv2d | nn.MaxPool2d)]
     assert kinds == [nn.Conv2d, nn.MaxPool2d] * 4 + [nn.Conv2d]  # pooling between convolutions
+
+
+def test_the_cnn_of_few_images_has_three_blocks_of_two_convolutions() -> None:
+    net = plain_cnn()
+    assert count(net, nn.Conv2d) == 6
+    assert count(net, nn.MaxPool2d) == 3
+    assert net(torch.zeros(2, 3, 32, 32)).shape == (2, 128)
 
 
 def test_without_normalisation_there_is_none() -> None:

@@ -150,6 +150,14 @@ def test_cells_of_other_sizes_and_settings_are_other_cells() -> None:
     assert len(set(names)) == 5
 
 
+def test_a_problem_may_be_meant_for_part_of_the_images() -> None:
+    sizes = [
+        cell_keys(["cifar10-small"], ["sdgm"], 1, train_size=size)[0]["train_size"]
+        for size in (None, 500)
+    ]
+    assert sizes == [10_000, 500]
+
+
 def test_another_network_or_training_makes_other_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     (before,) = cell_keys(["mnist-d2"], ["sdgm"], 1)
     for change in ({"flip": True}, {"training": (("batch_size", 8),)}, {"net": nn.Flatten}):

@@ -106,6 +106,28 @@ def test_a_problem_trained_with_less_is_named_so_and_stays_out_of_the_normalised
     assert text.count("**Reduced**: 10 epochs with all images at hand are meant") == 1
 
 
+def test_log_losses_after_each_epoch_are_compared_seed_by_seed(tmp_path: Path) -> None:
+    cells = [
+        cell(head="softmax", seed=0, nll_curve=[0.5, 0.4, 0.3]),
+        cell(head="softmax", seed=1, nll_curve=[0.5, 0.4, 0.3]),
+        cell(seed=1, nll_curve=[0.6, 0.5, 0.1]),
+        cell(seed=0, nll_curve=[0.4, 0.2, 0.2]),
+        cell(seed=2, nll_curve=[0.0, 0.0, 0.0]),
+    ]
+    text = page_of(cells, tmp_path)
+    assert "| SDGM | 0.5000 | 0.3500 | 0.1500 |" in text  # without seed 2, which has no pair
+    assert "| difference, seed 1 | +0.1000 | +0.1000 | -0.2000 |" in text
+    assert "| mean difference | +0.0000 ± 0.1000 | -0.0500 ± 0.1500 | -0.1500 ± 0.0500 |" in text
+    assert "after 2 of 2 epochs, and that of single seeds in 3 of 4 pairs" in text
+    assert "difference, seed" not in page_of(cells[:1], tmp_path)
+
+
+def test_a_problem_that_is_meant_to_be_small_is_not_reduced(tmp_path: Path) -> None:
+    text = page_of([cell("cifar10-small", train_size=10_000)], tmp_path)
+    assert "reduced" not in text.lower()
+    assert "--train-size" not in text
+
+
 def test_sdgm_is_held_against_softmax(tmp_path: Path) -> None:
     cells = [cell(seed=seed, error=0.010 + 0.001 * seed, nll=0.03) for seed in range(3)]
     cells += [
