@@ -102,7 +102,7 @@ class DaskMixin:
             return self._keep(fit, run)
 
     def _fit_here(self, rows: DaskRows, classes: np.ndarray[Any, Any], *, is_warm: bool) -> Self:
-        """Fit to few rows, brought here."""
+        """Fit to few rows, collected on the client."""
         every = rows.total(all_of_block, 1)
         local = self.to_local() if is_warm else self._unfitted_local()
         local.set_params(class_weight=None)
@@ -114,7 +114,7 @@ class DaskMixin:
         return self._plain(**self.get_params())
 
     def to_local(self) -> Any:
-        """The same fitted model as an estimator for arrays, to save, export or predict with."""
+        """The same fitted model as an estimator for arrays, to save, export or predict."""
         check_is_fitted(self)
         local = self._unfitted_local()
         local.model_, local.training_ = self.model_, self.training_

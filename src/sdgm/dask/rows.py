@@ -40,7 +40,7 @@ class DaskRows:
     bundles : tuple of delayed Rows
         Persisted, inputs in place of Z.
     to_Z : callable or None
-        From inputs to the coordinates that are wanted.
+        From inputs to the required coordinates.
     width : int
         Numbers per row that it makes.
     """
@@ -56,7 +56,7 @@ class DaskRows:
     has_initial_r = False
 
     def without_initial_r(self) -> DaskRows:
-        """The same rows, which carry no start."""
+        """The same rows without initial responsibilities."""
         return self
 
     def mapped(self, to_Z: Callable[[FloatArray], FloatArray], width: int) -> DaskRows:
@@ -68,7 +68,7 @@ class DaskRows:
         return replace(self, to_Z=None, width=1)
 
     def total(self, statistic: Callable[[Rows], S], width: int) -> S:
-        """Sum of a statistic over all rows, each of which needs ``width`` numbers at work."""
+        """Sum of a statistic over all rows, with ``width`` numbers of working memory per row."""
         width = max(width, self.width)
         total = total_where_kept(self.bundles, self.to_Z, statistic, width)
         if total is not None:
@@ -119,7 +119,7 @@ def rows_on_workers(
     parts = zip(inputs, parts_of(y, size), parts_of(s, size, len(inputs)), strict=True)
     bundles = []
     for i, part in enumerate(parts):
-        # a pass takes as long as the thread with most bundles
+        # a pass takes as long as the thread with the most bundles
         with made_on(threads[i * len(threads) // len(inputs)]):
             bundles.append(make(*part, classes, factors, i * size))
     return DaskRows(int(n_rows), tuple(dask.persist(*bundles)))

@@ -1,7 +1,7 @@
 """Sums over bundles of rows that the workers of a Dask cluster keep.
 
-Each bundle is summed by the worker that keeps it. Left to itself the scheduler would time and again
-send rows to a worker that has nothing to do at the moment, which takes longer than to wait.
+Each bundle is summed by the worker that keeps it. By default, the scheduler would often send rows
+to an idle worker, which takes longer than waiting.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdgm.scale.threads import one_blas_thread
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 # bytes above which an array is mapped separately, and bytes that are kept when freed
 LARGE_ARRAY, KEPT_BYTES = 1 << 25, 1 << 27
-# the rows of a group, and of a chunk of what is given in memory
+# number of rows of a group, and of a chunk of data given in memory
 GROUP_ROWS = CANONICAL_ROWS * GROUP_BLOCKS
 # totals that one task adds: a power of two, so that sums of sums are added as `tree_sum` adds all
 ADDED = 4
@@ -42,9 +42,9 @@ def total_where_kept(
     Returns
     -------
     total : object or None
-        None where that is for the scheduler to decide: without a cluster, within one of its tasks,
-        where workers have nothing to do while others have several bundles, or where one of
-        those that keep the rows is gone or has stopped.
+        None if the scheduler should decide: without a cluster, within one of its tasks, if some
+        workers are idle while others have several bundles, or if a worker that keeps rows is gone
+        or has stopped.
     """
     try:
         from distributed import futures_of
@@ -57,7 +57,7 @@ def total_where_kept(
     at = places(client, futures)
     if at is None:
         return None
-    # named by what they sum, so that the scheduler learns how long each kind takes
+    # named after the statistic, so that the scheduler learns how long each kind takes
     name = getattr(statistic, "__qualname__", "total").split(".")[0]
     of_bundle: list[Any] = [None] * len(futures)
     for worker in dict.fromkeys(at):
@@ -78,7 +78,7 @@ def total_where_kept(
         starts = range(0, len(totals), ADDED)
         totals = [client.submit(sum_of_some, *totals[i : i + ADDED], pure=False) for i in starts]
     try:
-        # the last few are added here, which takes less time than to send them to one worker
+        # the last few are added here, which takes less time than sending them to one worker
         return tree_sum([patient_result(client, each, of_bundle) for each in totals])
     except StuckError:
         client.cancel(of_bundle, force=True)

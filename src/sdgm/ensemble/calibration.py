@@ -15,13 +15,13 @@ from sdgm._typing import FloatArray, IntArray
 
 # Newton steps, so that slow convergence ends; the loss is convex
 MAX_STEPS = 30
-# squared Newton decrement below which the loss has converged, far below what matters of a log loss
+# squared Newton decrement at convergence, far below any relevant difference of log losses
 TOLERANCE = 1e-7
-# of a step, after which it is 1e-9 of its length and rounding decides
+# halvings of a step; after these it has 1e-9 of its length and rounding dominates
 MAX_HALVINGS = 30
-# what the loss must fall by, of what the slope along the step promises
+# required decrease of the loss, as a fraction of what the slope along the step predicts
 LEAST_GAIN = 0.25
-# rows that the uniform distribution of labels counts for, beside those that are there
+# number of rows that the uniform distribution of labels counts for, besides the actual ones
 DOUBTFUL_ROWS = 1.0
 # precision of the biases, in rows: their sum is not determined by the labels
 BIAS_PRECISION = 1.0
@@ -114,11 +114,11 @@ def calibrated(
     Parameters
     ----------
     F : (U, C) array
-        Scores of cases, each by a model without it.
+        Scores of the cases, each predicted without the case.
     label : (U,) integer array
     weight : (U,) array
     near : Calibration, optional
-        Of similar scores, to start from.
+        The calibration of similar scores, as a start.
     """
     U, C = F.shape
     total = float(weight.sum())

@@ -110,13 +110,13 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
         return self._fit_in_memory(table, labels, sample_weight)
 
     def _forget(self) -> None:
-        """Drop what an earlier fit left."""
+        """Drop the attributes of an earlier fit."""
         for name in "ensemble_", "train_proba_", "loo_proba_":
             if hasattr(self, name):
                 delattr(self, name)
 
     def _fit_in_memory(self, X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any) -> Self:
-        """Fit to rows that are merged and looked at all at once."""
+        """Fit to rows in memory, with equal rows merged."""
         check_labels(y)
         s = checked_sample_weight(sample_weight, X)
         used = np.flatnonzero(s > 0.0)
@@ -133,7 +133,7 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
         case_of = rows.cases.row * len(classes) + rows.cases.label
         case = np.searchsorted(case_of, inverse * len(classes) + codes)
         self.train_proba_ = self.ensemble_.proba(X)
-        self.loo_proba_ = self.train_proba_.copy()  # rows of weight zero were left out anyway
+        self.loo_proba_ = self.train_proba_.copy()  # rows of weight zero are left out in any case
         self.loo_proba_[used] = fitted.P_left_out[case]
         return self
 
@@ -193,6 +193,6 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
 
 
 def n_rows(X: Any) -> int:
-    """Rows of a table; zero of what is none, which is refused later."""
+    """Number of rows of a table; zero if it is not one, which is refused later."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     return shape[0] if len(shape) == 2 else 0

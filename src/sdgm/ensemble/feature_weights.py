@@ -1,6 +1,6 @@
 """How much each input matters: the average squared gradient of a fitted function.
 
-Inputs times its root are what a recursive feature machine with a diagonal metric learns from.
+A recursive feature machine with a diagonal metric learns from the inputs multiplied by its root.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fit of an ensemble: spaces, members, weights.
 
-Members are many and most of them get no weight. So with many rows, a sample says which are worth
-fitting to all.
+There are many members, and most of them get no weight. With many rows, a sample therefore decides
+which members are fitted to all rows.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from sdgm.ensemble.sampling import spread_sample
 from sdgm.ensemble.spaces import Space, View
 from sdgm.ensemble.stacking import stacked
 
-# rows of the sample that says which members are worth fitting, at least and for each class
+# size of that sample: minimum, and per class
 SCREEN_ROWS, SCREEN_ROWS_PER_CLASS = 400, 30
-# members that are fitted to all rows, and what they may take of multiplications for Gram matrices
+# number of members that are fitted to all rows, and the multiplications for Gram matrices they may
+# take
 LEAST_MEMBERS, MOST_MEMBERS, MEMBERS_WORK = 2, 8, 1e10
-# weight of a member in the average of the sample from which on it is, and in the end: small weights
-# matter where rows are few
+# smallest weight of a member in the average, for the sample and at the end: small weights matter if
+# there are few rows
 SCREEN_WEIGHT = 0.02
 LEAST_WEIGHT = 1e-3
-# centres of kernels, more for every class, up to so many numbers in a matrix of rows and centres,
-# of which there are four at a time; with up to so many rows per centre, all rows are centres
+# number of kernel centres: a minimum, more per class, limited by the numbers in a matrix of rows
+# and centres, of which four exist at a time; up to this many rows per centre, all rows are centres
 CENTERS, CENTERS_PER_CLASS, MATRIX_NUMBERS = 500, 60, 1 << 25
 EXACT_SHARE = 1.25
 MATRICES = 4
-# correlation of normal scores and inputs, of every input, from which they are the same
+# correlation of normal scores and inputs above which they count as the same, for every input
 SAME_INPUTS = 0.995
 LINEAR = KernelSpec(MemberKernel(Kind.LINEAR))
 QUADRATIC = [KernelSpec(MemberKernel(Kind.QUADRATIC, g)) for g in (0.25, 4.0)]
@@ -46,7 +47,7 @@ ROUNDS = 2
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted ensemble, with what it says of the rows.
+    """A fitted ensemble, with its predictions for the rows.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class Fitted:
     P : (N, C) array
         Probabilities at the rows.
     P_left_out : (U, C) array
-        Probabilities of the cases, each without it.
+        Probabilities of the cases, each predicted without the case.
     """
 
     ensemble: Ensemble
@@ -62,7 +63,7 @@ class Fitted:
     P_left_out: FloatArray
 
     def loss(self, rows: LabelledRows) -> float:
-        """Mean log loss of the cases, each predicted without it."""
+        """Mean log loss of the cases, each predicted without the case."""
         cases = rows.cases
         P = self.P_left_out[np.arange(len(cases)), cases.label]
         return -float(cases.weight @ np.log(np.maximum(P, np.finfo(float).tiny))) / float(
@@ -88,7 +89,7 @@ def input_spaces(X: FloatArray, s: FloatArray) -> list[tuple[str, Inputs]]:
 
 
 def fit_members(rows: LabelledRows, spaces: Sequence[tuple[str, Inputs]]) -> list[Member]:
-    """Members that are worth averaging, with these maps of inputs."""
+    """Members for the average, with these maps of inputs."""
     N, C = rows.Y.shape
     n_sample = max(SCREEN_ROWS, SCREEN_ROWS_PER_CLASS * C)
     if n_sample >= N or not spaces:
@@ -136,7 +137,7 @@ def differ(A: FloatArray, B: FloatArray, s: FloatArray) -> bool:
 
 
 def plain_specs(view: View, rows: LabelledRows) -> list[Spec]:
-    """Members of inputs as they are."""
+    """Members with unweighted inputs."""
     D, C = view.Z.shape[1], rows.Y.shape[1]
     gaussians = [GaussianSpec(shared=True)] if len(rows.s) > D else []
     if len(rows.s) > C * D:
@@ -147,7 +148,7 @@ def plain_specs(view: View, rows: LabelledRows) -> list[Spec]:
 def weighted_members(
     space: Space, view: View, members: Iterable[Member], rows: LabelledRows
 ) -> list[Member]:
-    """Members of inputs weighted by the average squared gradients of the best Matérn member."""
+    """Members with inputs weighted by the average squared gradients of the best Matérn member."""
     matern = [member for member in members if member.spec in MATERN]
     factor = np.ones(view.Z.shape[1])
     for round_ in range(ROUNDS):
@@ -155,7 +156,7 @@ def weighted_members(
         factor = factor * relative_gradients(best, view, rows)
         inputs = Weighted(space.inputs, factor)
         view = Space(f"weighted {space.name}", inputs, inputs(rows.X)).at_centers()
-        # on the way, the scale that was best will do
+        # until the last round, the best scale so far is used
         specs = MATERN if round_ == ROUNDS - 1 else [best.spec]
         matern = [spec.fit(view, rows) for spec in specs]
     return matern
@@ -197,13 +198,13 @@ def refitted(members: Sequence[Member], rows: LabelledRows) -> list[Member]:
 
 
 def n_centers(n_rows: int, n_classes: int) -> int:
-    """Rows that kernels are centred at: all, or as many as there are time and room for."""
+    """Number of kernel centres: all rows, or as many as time and memory allow."""
     some = min(CENTERS + CENTERS_PER_CLASS * n_classes, MATRIX_NUMBERS // n_rows)
     return n_rows if n_rows <= EXACT_SHARE * some else some
 
 
 def fit_bytes(rows: LabelledRows) -> float:
-    """Memory of a fit beyond the data: matrices of rows and centres, and what members say."""
+    """Memory of a fit beyond the data: matrices of rows and centres, and predictions of members."""
     N, C = rows.Y.shape
     matrices = MATRICES * N * n_centers(N, C)
     members = 2 * MOST_MEMBERS * (N + len(rows.cases)) * C
@@ -217,7 +218,7 @@ def view_of_rows(space: Space, rows: LabelledRows, centers: IntArray) -> View:
 
 
 def averaged(members: Sequence[Member], rows: LabelledRows) -> Fitted:
-    """The average of members, by weights that are found for it."""
+    """The average of members, with weights found by stacking."""
     weights = member_weights(members, rows)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()

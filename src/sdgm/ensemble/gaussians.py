@@ -1,4 +1,4 @@
-"""Gaussian classes: linear and quadratic discriminant analysis, every case left out exactly.
+"""Linear and quadratic discriminant analysis with exact leave-one-out predictions.
 
 The covariance of a class, or of all, is ``M = (1 - r) W / n + r I`` with W the scatter around the
 class means. Without a mass m at x, the mean of its class moves and W loses a product of one vector,
@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 from sdgm._typing import FloatArray
 from sdgm.ensemble.rows import LabelledRows
 
-# rows at the origin that each class has besides its own
+# number of rows at the origin that are added to each class
 ORIGIN_ROWS = 0.5
 
 

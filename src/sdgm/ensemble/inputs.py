@@ -12,9 +12,9 @@ from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.fitted_model import Scaler
 from sdgm.estimators.preparation import center_and_inverse_scale
 
-# normal scores further out than this are moved in
+# normal scores are clipped at this value
 LARGEST_SCORE = 3.0
-# rows this many times further out than any training row are moved in: nothing is known out there
+# rows are clipped at this multiple of the largest training row: nothing is known further out
 FAR_AWAY = 10.0
 
 
@@ -38,7 +38,7 @@ class Standardized:
         """From rows and their weights."""
         center, inverse_scale = center_and_inverse_scale(X, s)
         Z = Scaler(center, inverse_scale).standardized(X)
-        # of constant columns, rounding may leave a little
+        # rounding may leave a small deviation of constant columns
         varying = np.flatnonzero(s @ np.square(Z) > 0.5 * s.sum())
         reach = FAR_AWAY * float(np.abs(Z).max(initial=1.0))
         return cls(varying, Scaler(center[varying], inverse_scale[varying], reach))
@@ -57,7 +57,7 @@ class NormalScores:
 
     @classmethod
     def of(cls, inner: Inputs, Z: FloatArray, s: FloatArray) -> NormalScores:
-        """From rows as the inner map gives them, none of whose columns is constant."""
+        """From rows transformed by the inner map, without constant columns."""
         share_of_row = s / s.sum()
         values, scores = [], []
         for column in Z.T:

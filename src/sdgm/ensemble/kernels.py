@@ -1,8 +1,8 @@
 """Kernels of the members, as functions of distances or of inner products.
 
-Kernels of all scales on the same inputs share one matrix of either. Of the kernels that fall with
-the distance, Matérn's of order 3/2 alone does as well as any set of Gaussian, Laplacian and Matérn
-kernels (see docs/ensemble.md).
+Kernels of all scales on the same inputs share one matrix of either. Among the kernels that decrease
+with the distance, the Matérn kernel of order 3/2 alone is as good as any set of Gaussian, Laplacian
+and Matérn kernels (see docs/ensemble.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class MemberKernel:
         return self.kind == Kind.MATERN
 
     def rate(self, D: int) -> float:
-        """What distances are multiplied by."""
+        """Factor of the distances."""
         return self.scale * float(np.sqrt(3.0 / D))
 
     def of(self, A: FloatArray, D: int) -> FloatArray:

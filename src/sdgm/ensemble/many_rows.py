@@ -1,8 +1,7 @@
-"""The ensemble of more rows than fit in memory: a sample decides on members, all rows fit them.
+"""The ensemble for more rows than fit in memory: a sample selects members, all rows fit them.
 
-Kernels are centred at rows of the sample. What ridge regression needs of the others are sums over
-rows; what it says of the rows of the sample, each left out of all, decides on ridge, calibration
-and weights.
+Kernels are centred at rows of the sample. Ridge regression needs only sums over the other rows. Its
+leave-one-out predictions for the rows of the sample determine ridge, calibration and weights.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from sdgm.ensemble.ridge import FeatureSums, feature_sums
 from sdgm.ensemble.rows import LabelledRows, labelled_rows
 from sdgm.ensemble.spaces import Space, View
 
-# rows of the sample, and members that all rows are read for
+# number of rows of the sample, and of members that are fitted to all rows
 SAMPLE_ROWS = 16_384
 STREAMED_MEMBERS = 3
-# rows of a class that the sample has at least, if there are as many
+# minimum number of rows of a class in the sample, if the class has as many
 RARE_ROWS = 200
-# of the sample: any will do, so long as it stays the same
+# seed of the sample: arbitrary, but fixed
 SEED = 0
 
 
@@ -54,7 +53,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """The rows of a block that belong to the sample: by their numbers, wherever they are kept.
+    """The rows of a block that belong to the sample, determined by their numbers alone.
 
     Attributes
     ----------
@@ -124,7 +123,7 @@ class SeveralSums:
 def fit_many_rows(
     table: RowSource, class_rows: FloatArray, factors: FloatArray
 ) -> tuple[Fitted, LabelledRows]:
-    """The ensemble of all rows, with what it says of the sample.
+    """The ensemble of all rows, with its predictions for the sample.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def fit_many_rows(
     sample = table.total(Pick(chance), 1)
     weight = np.zeros((len(sample.y), len(class_rows)))
     weight[np.arange(len(sample.y)), sample.y] = sample.s / factors[sample.y]
-    # as if there were no others, and as some of all
+    # weighted as if there were no others, and as a part of all rows
     alone, _ = labelled_rows(sample.X, weight, factors * share / chance)
     among, _ = labelled_rows(sample.X, weight, factors)
     among = replace(among, cases=replace(among.cases, weight=alone.cases.weight))
@@ -154,7 +153,7 @@ def fit_many_rows(
 def fitted_to_all(members: Sequence[Member], table: RowSource, rows: LabelledRows) -> list[Member]:
     """Members fitted to all rows of a table, of which ``rows`` are some.
 
-    Gaussian classes stay as the sample has them: they have few parameters.
+    Gaussian classes keep their fit to the sample, because they have few parameters.
     """
     kernels = [member for member in members if isinstance(member.scorer, KernelScorer)]
     found = [member for member in members if not isinstance(member.scorer, KernelScorer)]

@@ -1,7 +1,7 @@
-"""Members of the ensemble: what each is, and how it is fitted to rows.
+"""Members of the ensemble: their definitions, and how they are fitted to rows.
 
-A member gives scores to the classes, those of kernel ridge regression or of Gaussian classes, and
-is calibrated on cases left out. What else a fit decides, ridge or shrinkage, is decided there too.
+A member computes scores of the classes, by kernel ridge regression or Gaussian classes, and is
+calibrated on leave-one-out predictions. The ridge or shrinkage parameter is chosen on them too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from sdgm.ensemble.spaces import Space, View
 
 # ridges in units of the mean diagonal of the kernel matrix
 RIDGES = 10.0 ** np.arange(-5.0, 1.6, 0.5)
-# share of the covariances that is a sphere
+# shrinkage of the covariances towards a sphere
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
-# of the mean diagonal, added to the kernel matrix of inducing points before it is factorised
+# fraction of the mean diagonal that is added to the kernel matrix of inducing points before it is
+# factorised
 JITTER = 1e-8
 
 
@@ -44,7 +45,7 @@ class KernelScorer:
     space : Space
     kernel : MemberKernel
     explicit : bool
-        Whether Phi has monomials.
+        Whether Phi are monomials.
     coef : (p, C) array
     constant : (C,) array
     """
@@ -106,13 +107,13 @@ class Member:
 
     @property
     def name(self) -> str:
-        """Of its inputs and of what it makes of them."""
+        """Name of the inputs and of the method."""
         return f"{self.scorer.space.name} {self.spec.name}"
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """A member to be: kernel ridge regression."""
+    """Specification of a member: kernel ridge regression."""
 
     kernel: MemberKernel
 
@@ -133,7 +134,7 @@ class KernelSpec:
         return self.at(smoother, space, explicit=explicit)
 
     def at(self, smoother: Smoother, space: Space, *, explicit: bool) -> Member:
-        """With the ridge that is best at the rows of a smoother."""
+        """The member with the best ridge at the rows of a smoother."""
         chosen = chosen_ridge(smoother)
         scorer = KernelScorer(
             space, self.kernel, explicit, *smoother.spectrum.coefficients(chosen.value)
@@ -143,7 +144,7 @@ class KernelSpec:
 
 @dataclass(frozen=True)
 class GaussianSpec:
-    """A member to be: Gaussian classes, with one covariance for all or one for each."""
+    """Specification of a member: Gaussian classes, with one covariance for all or one for each."""
 
     shared: bool
 
@@ -164,7 +165,7 @@ Spec = KernelSpec | GaussianSpec
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A value of a setting, with what it leads to on cases left out."""
+    """A value of a parameter, with its leave-one-out predictions."""
 
     value: float
     calibration: Calibration
@@ -177,7 +178,7 @@ class Chosen:
 
 
 def chosen_ridge(smoother: Smoother) -> Chosen:
-    """The ridge of the smallest squared error on cases left out, then of the log loss nearby."""
+    """The ridge with the smallest leave-one-out squared error, refined by the log loss nearby."""
     rows, ridges = smoother.rows, smoother.spectrum.scale * RIDGES
     h = smoother.leverages(ridges)  # (N, n_ridges)
     coarse = slice(None, None, 2)
@@ -192,7 +193,7 @@ def chosen_ridge(smoother: Smoother) -> Chosen:
 
 
 def chosen_shrinkage(moments: Moments, rows: LabelledRows) -> Chosen:
-    """The shrinkage of the smallest log loss on cases left out."""
+    """The shrinkage with the smallest leave-one-out log loss."""
     values = np.array(SHRINKAGES)
     return downhill(values, len(values) // 2, lambda i: moments.left_out(values[i]), rows)
 
@@ -200,7 +201,7 @@ def chosen_shrinkage(moments: Moments, rows: LabelledRows) -> Chosen:
 def downhill(
     values: FloatArray, start: int, scores: Callable[[int], FloatArray], rows: LabelledRows
 ) -> Chosen:
-    """From one value to its neighbours as long as the calibrated log loss falls."""
+    """Moves to neighbouring values as long as the calibrated log loss decreases."""
     cases = rows.cases
     best: Chosen | None = None
     seen: dict[int, Chosen] = {}

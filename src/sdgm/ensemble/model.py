@@ -1,4 +1,4 @@
-"""A fitted ensemble as a value: all that prediction needs."""
+"""A fitted ensemble as a value: everything that prediction needs."""
 
 from __future__ import annotations
 

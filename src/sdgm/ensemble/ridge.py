@@ -1,4 +1,4 @@
-"""Kernel ridge regression on frequencies of classes: every ridge, and every row left out, at once.
+"""Kernel ridge regression on class frequencies, with exact leave-one-out predictions.
 
 With features Z of the rows, centred, ``S^1/2 Z V = Q diag(k)^1/2`` and y the weighted mean of Y::
 
@@ -25,13 +25,13 @@ from sdgm.ensemble.rows import LabelledRows
 
 # eigenvalues below this share of the largest are rounding
 RANK_TOLERANCE = 1e-12
-# 1 - g of a row that alone decides its own prediction, where nothing is known without it
+# smallest 1 - g, for a row that alone determines its own prediction
 SMALLEST_REST = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Ridge regression with any ridge, without the rows it was fitted to.
+    """Ridge regression for any ridge, without its training rows.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Spectrum:
 
     @property
     def scale(self) -> float:
-        """A unit of ridges: what an average row has of the trace of the kernel matrix."""
+        """The unit of ridges: the mean diagonal entry of the kernel matrix."""
         return float(self.k.sum() / self.total) or 1.0
 
     def coefficients(self, ridge: float) -> tuple[FloatArray, FloatArray]:
@@ -76,7 +76,7 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """Ridge regression with any ridge, at some of the rows it was fitted to.
+    """Ridge regression for any ridge, at some of its training rows.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class FeatureSums(Sums):
     SY: FloatArray
 
     def spectrum(self, whitener: FloatArray | None = None) -> Spectrum:
-        """Of the rows that were summed; the sums are used up."""
+        """The spectrum of the rows that were summed; the sums are overwritten."""
         total = float(self.SY.sum())
         center, mean = self.SZ / total, self.SY / total
         G, ZSY = self.ZSZ, self.ZSY
@@ -193,7 +193,7 @@ def own_influence(h: FloatArray, rows: LabelledRows) -> FloatArray:
 
 
 def left_out(F: FloatArray, h: FloatArray, rows: LabelledRows) -> FloatArray:
-    """Prediction of every case without it: (U, C)."""
+    """Leave-one-out prediction of every case: (U, C)."""
     cases = rows.cases
     g = own_influence(h, rows)
     without = F[cases.row]
@@ -203,7 +203,7 @@ def left_out(F: FloatArray, h: FloatArray, rows: LabelledRows) -> FloatArray:
 
 
 def squared_error(F: FloatArray, h: FloatArray, rows: LabelledRows) -> float:
-    """Mean squared error of the predictions of cases without them."""
+    """Mean squared error of the leave-one-out predictions."""
     cases = rows.cases
     error = F[cases.row]
     error[np.arange(len(cases)), cases.label] -= 1.0

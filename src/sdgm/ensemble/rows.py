@@ -1,8 +1,8 @@
-"""The distinct rows of a table with frequencies of the classes, and what is left out of them.
+"""The distinct rows of a table with class frequencies, and the cases that are left out of them.
 
-A sample weight says how often a row is there. So to leave out one row means to take one of its
-copies away, of one class: equal rows are one row here, with a weight and with frequencies of the
-classes, and every class that a row has is one case to be predicted by the others.
+A sample weight is a number of copies of a row, and to leave a row out means to remove one copy.
+Equal rows are merged into one row with a weight and class frequencies. Every class of such a row is
+a case that is predicted from the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sdgm.core.inference.initialization import distinct_rows
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """What is left out, one case at a time: a row as a member of one of its classes.
+    """The cases that are left out one at a time: a row as a member of one of its classes.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Cases:
     weight : (U,) array
         How much the case counts: the weight of the row times the frequency of the class.
     mass : (U,) array
-        Weight that is taken away to leave it out: of one copy, or all of a case that has less.
+        Weight that is removed to leave it out: that of one copy, or all if the case has less.
     """
 
     row: IntArray
@@ -68,7 +68,7 @@ def labelled_rows(
     ----------
     X : (n, D) array
     weight : (n, C) array
-        How often each row is there with each class; every row at least a little.
+        Number of copies of each row with each class; positive for at least one class.
     factors : (C,) array or float
         Weight of one copy of each class, from ``class_weight``.
     """

@@ -1,4 +1,4 @@
-"""Samples of rows that depend on what the rows are, not on their order or number of copies."""
+"""Samples of rows that depend on their values, not on their order or number of copies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sdgm._typing import FloatArray, IntArray
 MIX_COLUMN, MIX_LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 # bits by which the high half of a product is mixed into the low one: somewhat less than half of 64
 SHIFT = np.uint64(29)
-# least share of a class in a sample, of the share that it would have among classes of one size
+# minimum share of a class in a sample, relative to equal shares of all classes
 LEAST_SHARE = 0.25
 
 
 def hashes(X: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """A number for each row, equal for equal rows and otherwise as if at random: (N,)."""
+    """A hash of each row, the same for equal rows: (N,)."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # minus zero is zero
     mixed = np.zeros(len(X), dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -28,7 +28,7 @@ def hashes(X: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 
 def spread_sample(X: FloatArray, label: IntArray, n_rows: int) -> IntArray:
-    """About so many of distinct rows, from all classes, rare ones more often: sorted indices.
+    """Sorted indices of about n_rows rows from all classes, rare ones more often.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inputs as some members see them, with the matrices that their kernels share."""
+"""Transformed inputs of some members, with the matrices that their kernels share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdgm.ensemble.kernels import MemberKernel, distances
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Inputs as some members see them, and the rows that their kernels are centred at.
+    """Transformed inputs of some members, and the centres of their kernels.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Weights of members in an average of probabilities, by the likelihood of cases left out.
+"""Weights of members in an average of probabilities, by the leave-one-out likelihood.
 
 ``sum_u w_u ln sum_j v_j P_uj`` is concave in v. With weights w of sum one, its maximum on the
 simplex is the maximum of the same less ``sum_j v_j`` over all v that are not negative. Newton's
@@ -14,28 +14,28 @@ from sdgm._typing import FloatArray
 
 # Newton steps, so that slow convergence ends; the likelihood is concave
 MAX_STEPS = 50
-# of the optimality conditions, in units of weight
+# tolerance of the optimality conditions, in units of weight
 TOLERANCE = 1e-8
-# of the mean diagonal of the Hessian: members that predict alike leave it singular
+# ridge relative to the mean diagonal of the Hessian, which is singular if members predict alike
 JITTER = 1e-10
-# rows that say nothing but that a member be there, shared by all: with 0, 1, 3 and 10 of them the
+# prior rows in favour of equal weights, shared by all members: with 0, 1, 3 and 10 of them the
 # log loss on the 15 development sets is .2497, .2451, .2445 and .2470
 PRIOR_ROWS = 3.0
-# what the likelihood must gain, of what the slope along a step promises
+# required gain of the likelihood, as a fraction of what the slope along a step predicts
 LEAST_GAIN = 1e-4
-# of a step, after which it is 1e-12 of its length and rounding decides
+# halvings of a step; after these it has 1e-12 of its length and rounding dominates
 MAX_HALVINGS = 40
 
 
 def stacked(
     P: FloatArray, weight: FloatArray, prior_rows: FloatArray | float = PRIOR_ROWS
 ) -> FloatArray:
-    """The weights of the highest likelihood, of sum one: (J,).
+    """The weights with the highest likelihood; they sum to one: (J,).
 
     Parameters
     ----------
     P : (U, J) array
-        Probability of its own class of each case, by each member without the case; positive.
+        Probability of each case's class, predicted by each member without the case; positive.
     weight : (U,) array
     prior_rows : (J,) array or float
         How many rows the prior counts for: those of each member, or of all, in equal parts.

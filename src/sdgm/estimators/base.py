@@ -56,7 +56,7 @@ class BaseSDGM(
     checkpoint: Any
     solver: str
 
-    # settings that may be left open, and what they are when nothing is chosen
+    # settings that may be left open, and their values when nothing is chosen
     fixed_settings: ClassVar[dict[str, Any]]
 
     n_features_in_: int
@@ -101,7 +101,8 @@ class BaseSDGM(
         -------
         self
         """
-        # here, since models that are loaded to predict need not import all that learns them
+        # imported here, because a model that is only loaded to predict does not need the code of
+        # the fit
         from sdgm.estimators.choosing import fit_automatically, targets_for
         from sdgm.estimators.fitting import fit_problem
         from sdgm.estimators.inputs import with_inputs
@@ -138,7 +139,7 @@ class BaseSDGM(
             return self._keep(learned(plan, run), run)
 
     def publish(self, model: FittedModel, training: Training) -> Self:
-        """Hold a model that was fitted elsewhere, if the parameters are some that a fit takes.
+        """Take over a model that was fitted elsewhere, if a fit would accept the parameters.
 
         Parameters
         ----------
@@ -154,9 +155,9 @@ class BaseSDGM(
         return self
 
     def _previous_fit(self, X: Any) -> tuple[FittedModel, Training] | None:
-        """What this fit goes on from; if nothing, an earlier model is dropped.
+        """The model that this fit starts from; without a warm start an earlier model is dropped.
 
-        A fit that fails leaves none.
+        If the fit fails, the estimator is not fitted.
         """
         if self.warm_start and hasattr(self, "training_"):
             shape: tuple[int, ...] = getattr(X, "shape", ())
@@ -173,12 +174,12 @@ class BaseSDGM(
         return Task(self, lambda: self._init_callback_context(max_subtasks=None), data)
 
     def _keep(self, fit: Fit, run: Run) -> Self:
-        """Keep what a fit led to, and say so when it did not end well."""
+        """Keep the result of a fit, and warn if it did not end well."""
         self.model_, self.training_ = fit.model, fit.training
         if run.task is not None:
             run.task.end()
         if fit.is_interrupted:
-            # what was learned so far can be used, and a search around this fit stops too
+            # the model learned so far can be used, and a search around this fit stops too
             raise KeyboardInterrupt
         if not fit.training.converged:
             from sdgm.estimators.fitting import warn_about
@@ -193,7 +194,7 @@ class BaseSDGM(
 
 
 def refuse_teacher(plan: Plan) -> None:
-    """A sample decides what a model of many rows looks like, and labels of all rows the rest."""
+    """Refuse a teacher for many rows, whose weights are learned from the labels."""
     if is_given(plan.teacher):
         raise ValueError(
             f"a teacher is supported up to {LARGE_ROWS} rows; fit to a sample of them, or set "
@@ -202,7 +203,7 @@ def refuse_teacher(plan: Plan) -> None:
 
 
 def has_many_rows(X: Any, plan: Plan) -> bool:
-    """Whether a sample decides what the model looks like."""
+    """Whether a sample selects the structure of the model."""
     from sdgm.scale import many_rows
 
     shape = getattr(X, "shape", None)

@@ -1,4 +1,4 @@
-"""Smaller models from a fitted one: the path of backward elimination in the user's units."""
+"""Smaller models from a fitted one, by backward elimination in the user's units."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def points_below(
     ----------
     model : FittedModel
     sample : Sample
-        What its weights are estimated from along the path.
+        The rows that its weights are estimated from along the path.
     recipe : Recipe
     min_weights, step
         As in `eliminate`.
@@ -45,7 +45,7 @@ def points_below(
     Yields
     ------
     point : Point
-        Its state counts columns as that of the model does.
+        Its state numbers columns as the state of the model does.
     """
     start = eliminable(model, sample)
     path = eliminate(*start, model.state, recipe, min_weights=min_weights, step=step)
@@ -55,7 +55,7 @@ def points_below(
 def points_within(
     model: FittedModel, sample: Sample, recipe: Recipe, room: Callable[[State], float]
 ) -> Iterator[Point]:
-    """The same as far as there is room, as in `eliminate_within`."""
+    """The same, as long as the loss stays within its bound; see `eliminate_within`."""
     start = eliminable(model, sample)
     return threaded(eliminate_within(*start, model.state, recipe, room), model, start[0])
 
@@ -70,11 +70,11 @@ def eliminable(model: FittedModel, sample: Sample) -> tuple[Rows, FloatArray]:
 
 
 def threaded(path: Iterator[Point], model: FittedModel, rows: Rows) -> Iterator[Point]:
-    """A path with as many threads as it is work for."""
+    """A path, computed with as many threads as its work is worth."""
     state, p = model.state, rows.Z.shape[1]
     n_coordinates = min(state.n_weights, state.n_components * p)
     while True:
-        # not around the whole loop, whose body is the caller's
+        # not around the whole loop, because its body belongs to the caller
         with blas_threads(float(len(rows)) * n_coordinates**2):
             point = next(path, None)
         if point is None:
@@ -88,7 +88,7 @@ def model_at(model: FittedModel, point: Point, labelled: Sample) -> FittedModel:
     Parameters
     ----------
     model : FittedModel
-        What the path started from.
+        The model at the start of the path.
     point : Point
     labelled : Sample
         Rows with labels, for the covariance of the weights.
@@ -101,13 +101,13 @@ def model_at(model: FittedModel, point: Point, labelled: Sample) -> FittedModel:
 
 
 def divergences(points: list[Point], learned: Sample) -> FloatArray:
-    """Mean divergence of the points from what they learned, in nats; from labels the log loss."""
+    """Mean divergence of the points from their targets, in nats: the log loss for labels."""
     log_likelihood = np.array([point.log_likelihood for point in points])
     return -log_likelihood / learned.s.sum() - learned.entropy
 
 
 def divergence_within(fit: Fit, max_weights: int, recipe: Recipe, learned: Sample) -> float:
-    """The divergence that a model would have within a budget; infinite if it fails."""
+    """Divergence of a model after reduction to a budget of weights; infinite if that fails."""
     try:
         points = list(points_below(fit.model, learned, recipe, min_weights=max_weights))
     except (FactorizationError, MemoryError):
@@ -118,7 +118,7 @@ def divergence_within(fit: Fit, max_weights: int, recipe: Recipe, learned: Sampl
 def within_budget(
     fit: Fit, max_weights: int, recipe: Recipe, learned: Sample, labelled: Sample
 ) -> Fit:
-    """A fit without the weights that are beyond its budget; as it was if that is interrupted.
+    """A fit reduced to its budget of weights; unchanged if the reduction is interrupted.
 
     Parameters
     ----------

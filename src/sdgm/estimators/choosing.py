@@ -1,19 +1,19 @@
-"""Settings chosen from the training rows: a dense teacher, and the smallest model true to it.
+"""Settings chosen from the training rows: a dense teacher, and the smallest faithful model.
 
-1. `distillation` has a teacher say how probable the classes are, at the rows and in between.
-2. Candidates learn that in place of the labels (`students`), each row as if it had been seen
-   `Form.replicates` times with these frequencies of the classes.
-3. Each is judged by its mean divergence from the teacher, at rows in between that none has learned
-   from. The first round with a faithful model decides, by the fewest stored numbers. A model is
-   faithful if it loses next to nothing, or next to nothing in comparison with what the teacher
-   itself does not know.
-4. If none is, the closest learns again with more replicates: it comes closer, and keeps more
-   weights. Of many classes all have the same columns (`shared_columns`), perhaps of a sharper
-   kernel.
-5. From the chosen one weights are removed as long as that makes no difference to its divergence.
+1. `distillation` computes the teacher's class probabilities, at the rows and in between.
+2. Candidates learn these probabilities instead of the labels (`students`), with each row counted
+   `Form.replicates` times.
+3. Each candidate is judged by its mean divergence from the teacher, at rows in between that no
+   candidate has learned from. In the first round with a faithful model, the faithful model with the
+   fewest stored numbers is chosen. A model is faithful if its divergence is negligible, in absolute
+   terms or relative to the teacher's own log loss.
+4. If no model is faithful, the closest one learns again with more replicates: it comes closer, and
+   keeps more weights. With many classes, all classes share the same columns (`shared_columns`), if
+   needed with a narrower kernel.
+5. Weights are removed from the chosen model as long as its divergence does not change.
 
-Labels enter through the teacher alone, and no candidate is cross-validated: a sparse model can only
-lose what the teacher knows, and the divergence says how much.
+Labels enter only through the teacher, and no candidate is cross-validated: a sparse model can only
+lose information that the teacher has, and the divergence measures how much.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 from sdgm.scale.table import LARGE_ROWS
 from sdgm.scale.threads import one_blas_thread
 
-# mean divergence in nats that is as good as none, since it adds as much to the log loss; and the
-# same as a share of the teacher's own log loss, which counts where that is more
+# mean divergence in nats that is negligible, since it adds as much to the log loss; and the same as
+# a fraction of the teacher's own log loss; the larger of the two applies
 FAITHFUL = 0.005
 FAITHFUL_SHARE = 0.05
-# how many times more replicates the closest learns with where none is faithful, and the divergence,
-# in units of what is faithful, from which on that is tried before richer settings
+# factor by which replicates increase if no model is faithful, and the divergence, in units of the
+# tolerance, above which more replicates are tried before richer settings
 MORE_REPLICATES = (4.0, 16.0)
 NEARLY = 2.0
 # mean divergence in nats that weights may cost together to leave; and the divergence up to which
@@ -66,18 +66,18 @@ NEARLY = 2.0
 # second the log loss of the dual form is .248 instead of .247
 NEEDLESS = 1e-3
 SPENT = 3.5e-3
-# multiplications of a Newton step up to which that is looked for: 3,000 rows and 400 weights, some
-# seconds
+# multiplications of a Newton step up to which such weights are looked for: 3,000 rows and 400
+# weights, some seconds
 NEEDLESS_WORK = 5e8
-# part of the divergence that must be left at most, for the next to be tried
+# ratio of successive divergences up to which the next increase is tried
 WORTH_MORE = 0.9
-# rows of the sample that chooses where not all rows do. With as many our teacher takes some seconds
-# and its memory is a fraction of a gigabyte
+# rows of the sample that is used if not all rows choose. With this many, our teacher takes some
+# seconds and a fraction of a gigabyte
 MAX_ROWS = 10_000
 
 
 def targets_for(problem: Problem, plan: Plan) -> Targets | None:
-    """What the teacher says; None if labels are to be learned."""
+    """Probabilities of the teacher; None if labels are to be learned."""
     if not learns_from_teacher(problem, plan):
         return None
     plan.form.require(len(problem.y), problem.X.shape[1], plan.settings)
@@ -100,13 +100,13 @@ def learns_from_teacher(problem: Problem, plan: Plan) -> bool:
             )
         return True
     if not can_be_taught(plan) or len(problem.y) > LARGE_ROWS:
-        return False  # so many are here only if they cannot be sampled
+        return False  # this many rows are here only if they cannot be sampled
     goes_on = plan.previous is not None and plan.form.finds(plan.previous[0], problem)
     return not goes_on or (plan.previous is not None and plan.previous[1].learned_reference)
 
 
 def can_be_taught(plan: Plan) -> bool:
-    """Whether a model with these parameters can learn from a teacher, and is to."""
+    """Whether a model with these parameters can and should learn from a teacher."""
     return (
         plan.teacher is not None
         and plan.recipe.learns_alpha
@@ -139,7 +139,7 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
     fit = Fit(model, training, any(map(is_interrupted, choice.tried)))
     if fit.is_interrupted:
         return fit
-    if not plan.parameters.get("shared_vectors", False):  # of which none could leave alone
+    if not plan.parameters.get("shared_vectors", False):  # none of these can be removed alone
         limit = limit_of(choice.tried[0], plan, targets)
         fit = without_needless(fit, plan, choice.learned, targets.judged, labelled, limit)
     if plan.max_weights is None or fit.is_interrupted:
@@ -151,7 +151,7 @@ def fit_automatically(targets: Targets, problem: Problem, plan: Plan, run: Run) 
 
 
 def limit_of(candidate: Candidate, plan: Plan, targets: Targets) -> float:
-    """The divergence up to which weights of the chosen model may leave.
+    """The divergence up to which weights of the chosen model may be removed.
 
     What makes next to no difference leaves; from a model that is closer to the teacher than it has
     to be, a little more; and from one that learned with more replicates to become faithful, what it
@@ -170,7 +170,7 @@ def limit_of(candidate: Candidate, plan: Plan, targets: Targets) -> float:
 def without_needless(
     fit: Fit, plan: Plan, learned: Sample, judged: Sample, labelled: Sample, limit: float
 ) -> Fit:
-    """A fit without the weights that a limit of its divergence from the teacher does not need.
+    """A fit without the weights that are not needed to keep its divergence within a limit.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def without_needless(
     learned : Sample
         What it learned from.
     judged : Sample
-        Rows with probabilities of the teacher that it has not learned from.
+        Rows with the teacher's probabilities that the fit has not learned from.
     labelled : Sample
         As in `model_at`.
     limit : float
@@ -214,7 +214,7 @@ def without_needless(
 
 
 def record_of(point: Point, last: Record) -> Record:
-    """The removal of weights as one more pass, after the last; its state counts columns alike."""
+    """The removal of weights as one more pass, whose state numbers columns in the same way."""
     state = None
     if last.state is not None:
         used = np.union1d([0], last.state.column)
@@ -251,7 +251,7 @@ class Choice(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A candidate, and what it is the summary of."""
+    """A candidate, and the fit that it summarises."""
 
     candidate: Candidate
     fit: Fit
@@ -264,7 +264,7 @@ def choose(
     run: Run,
     max_weights: int | None = None,
 ) -> Choice:
-    """The smallest model that is true to the teacher.
+    """The smallest model that is faithful to the teacher.
 
     Parameters
     ----------
@@ -274,8 +274,8 @@ def choose(
         Labels.
     run : Run
     max_weights : int, optional
-        What the model will be cut down to; where the choice is larger than that, the smallest
-        divergence within decides.
+        Weights that the model will be reduced to. If the chosen model has more, the smallest
+        divergence within the budget decides.
     """
     tolerance = tolerance_of(targets) if plan.max_divergence is None else plan.max_divergence
     if run.verbose:
@@ -301,7 +301,7 @@ def choose(
 def tried_candidates(
     plan: Plan, targets: Targets, classes: np.ndarray[Any, Any], run: Run, tolerance: float
 ) -> tuple[list[Tried], list[Exception]]:
-    """Candidates as far as they are needed, and why others failed."""
+    """Candidates, as many as are needed, and the errors of those that failed."""
     tried: list[Tried] = []
     failures: list[Exception] = []
 
@@ -329,8 +329,8 @@ def tried_candidates(
     def come_closer() -> None:
         """More replicates for the closest so far, as long as they bring something.
 
-        A mixture can settle elsewhere and be no closer then: in its place the closest of the first
-        round learns from more, where it is nearly as close.
+        A mixture can converge elsewhere and be no closer. In that case the closest model of the
+        first round learns from more replicates, if it is nearly as close.
         """
         closest, simple = (
             min(some, key=lambda each: each.candidate.divergence).candidate
@@ -338,7 +338,7 @@ def tried_candidates(
         )
         if closest.replicates > replicates:
             return
-        if closest.n_weights > MAX_WEIGHTS:  # all classes have all columns: few need not do
+        if closest.n_weights > MAX_WEIGHTS:  # all classes have all columns: few may not be enough
             gamma = closest.parameters.get("gamma")
             if isinstance(gamma, float) and plan.settings.chooses("gamma"):
                 sharper = scales.for_shared_columns(closest.parameters["kernel"])
@@ -387,7 +387,7 @@ def candidate_fit(
 
 
 def learned_by(candidate: Candidate, targets: Targets) -> Sample:
-    """What a candidate was fitted to."""
+    """The rows that a candidate was fitted to."""
     return replicated(targets.learned, candidate.replicates)
 
 
@@ -433,17 +433,17 @@ def is_interrupted(candidate: Candidate) -> bool:
 
 
 def tolerance_of(targets: Targets) -> float:
-    """The divergence up to which a model says what the teacher says."""
+    """The divergence up to which a model counts as faithful to the teacher."""
     return faithful(targets.log_loss)
 
 
 def faithful(log_loss: float) -> float:
-    """What a model may lose of one with this log loss, and is about as good."""
+    """Divergence from a model with this log loss that is negligible."""
     return max(FAITHFUL, FAITHFUL_SHARE * log_loss)
 
 
 def preference(candidate: Candidate, tolerance: float) -> tuple[bool, float, float]:
-    """Smaller is better: true to the teacher, small or close to it."""
+    """Sort key: faithful models first, by size; then the others, by divergence."""
     faithful = candidate.divergence <= tolerance
     size = float(candidate.n_numbers) if faithful else candidate.divergence
     return not faithful, size, candidate.divergence

@@ -1,10 +1,10 @@
 """What a sparse model learns in place of labels: the probabilities of a teacher.
 
-A teacher says most at the training rows, and is most sure of itself there: on nearly separable rows
-its probabilities are zeros and ones, and many models say the same. What is to be copied is what it
-says elsewhere. So half of what is learned are rows in between: copies of training rows, each input
-of which comes from the row itself or from one of its nearest neighbours. Inputs that are codes stay
-codes. A further set of such rows, which nobody learns from, says how much of the teacher is lost.
+A teacher is most confident at the training rows: on nearly separable data its probabilities there
+are zeros and ones, and many models agree with them. They differ between the rows. Therefore half of
+what is learned are synthetic rows in between: copies of training rows in which each input comes
+from the row itself or from one of its nearest neighbours, so that codes stay codes. Another set of
+such rows, which no model learns from, measures how much of the teacher is lost.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from sdgm.estimators.problem import Problem, Sample
 from sdgm.estimators.run import warn_user
 from sdgm.scale.memory import require_memory
 
-# probability that a row's own class, and every other, has at least, lest a rare class be lost
+# minimum probability of a row's own class, and of every other, so that no rare class is lost
 LEAST_PROBABILITY = 1e-6
 # rows in between to learn from: as many as training rows, but at least so many (at most three of
 # each) and at most so many; and rows to judge by
 MIN_BETWEEN, COPIES, MAX_BETWEEN = 1_000, 3, 2_000
 MAX_JUDGED = 500
-# share of the weight that rows in between have together
+# share of the total weight that rows in between have
 SHARE_BETWEEN = 0.5
-# nearest neighbours that inputs are exchanged with, and the digits of standardised inputs that say
-# which are nearest: beyond, rounding would decide between rows at the same distance
+# number of nearest neighbours that inputs are exchanged with, and the digits of standardised inputs
+# used to find them: with more, rounding would decide between rows at the same distance
 NEIGHBOURS = 5
 DIGITS = 9
-# folds in which a teacher predicts rows that it has not seen
+# folds of the cross-fitting of a teacher
 FOLDS = 5
-# how far from one the probabilities of a row may sum
+# largest deviation from one of the sum of a row's probabilities
 SUM_TOLERANCE = 1e-3
 
 Proba = Callable[[FloatArray], FloatArray]
@@ -60,7 +60,7 @@ class Targets:
     n_rows : int
         Rows of the problem.
     log_loss : float
-        Of the teacher, at rows that it has not seen.
+        Of the teacher, out of sample.
     name : str
         Of the teacher.
     """
@@ -84,7 +84,7 @@ class Targets:
 
 
 def targets_of(teacher: Any, problem: Problem) -> Targets:
-    """What a teacher says of the rows of a problem, and in between.
+    """Probabilities of a teacher at the rows of a problem, and in between.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     """
     rows, N = problem.sample, len(problem.s)
     assert rows.y.ndim == 1
-    # a teacher that has learned already needs all features
+    # a teacher that is already fitted needs all features
     seen = problem.read if not is_frozen(teacher) else lambda X: X
     own = replace(rows, X=seen(rows.X))
     n_others = sum(numbers_between(N))
@@ -134,7 +134,7 @@ def targets_at(rows: Sample, X: FloatArray, P: FloatArray, log_loss: float, name
 def taught_by_ensemble(
     rows: Sample, class_factor: FloatArray | None
 ) -> tuple[FloatArray, float, Proba]:
-    """The same of our own dense model.
+    """The same for our own dense model.
 
     A weight means repeated rows, of which one is left out at a time. Factors of classes do not, so
     that they are taken out of the weights.
@@ -158,12 +158,12 @@ def taught(
         return P, log_loss_of(P, rows), proba
     unseen = out_of_fold(teacher, rows, classes)
     proba = checked_proba(fitted_clone(teacher, rows.X, labels, rows.s, name), classes)
-    # of what it has seen a teacher may be too sure, and of what it has not it says less
+    # a teacher may be too confident at rows that it has seen, and knows less of those it has not
     return 0.5 * (proba(rows.X) + unseen), log_loss_of(unseen, rows), proba
 
 
 def is_frozen(teacher: Any) -> bool:
-    """Whether it is scikit-learn's `FrozenEstimator`, which keeps what it has learned."""
+    """Whether it is scikit-learn's `FrozenEstimator`, which `fit` does not change."""
     return type(teacher).__name__ == "FrozenEstimator"
 
 
@@ -196,7 +196,7 @@ def out_of_fold(teacher: Any, rows: Sample, classes: np.ndarray[Any, Any]) -> Fl
 def fitted_clone(
     teacher: Any, X: FloatArray, y: np.ndarray[Any, Any], s: FloatArray, what: str
 ) -> Any:
-    """A clone that has learned from rows; its own error is the cause of ours."""
+    """A clone fitted to these rows; its error is the cause of ours."""
     copy = clone(teacher)
     weights = {"sample_weight": s} if has_fit_parameter(copy, "sample_weight") else {}
     try:
@@ -209,7 +209,7 @@ def fitted_clone(
 
 
 def checked_proba(teacher: Any, classes: np.ndarray[Any, Any]) -> Proba:
-    """The probabilities of a fitted teacher, in the order of the classes, looked at each time."""
+    """The probabilities of a fitted teacher, in the order of the classes, checked on every call."""
     known = list(getattr(teacher, "classes_", classes))
     missing = [label for label in classes.tolist() if label not in known]
     if missing:
@@ -252,13 +252,13 @@ def log_loss_of(P: FloatArray, rows: Sample) -> float:
 
 
 def rows_between(X: FloatArray, Z: FloatArray, read: IntArray, n: int) -> FloatArray:
-    """Rows each input of which comes from a row or from one of its nearest neighbours: (n, D).
+    """Rows whose inputs each come from a row or from one of its nearest neighbours: (n, D).
 
     Parameters
     ----------
     X : (N, D) array
     Z : (N, D') array
-        The same rows standardised, which say what is near.
+        The same rows standardised, used to find neighbours.
     read : integer array
         The inputs that are exchanged; others stay with the row.
     n : int

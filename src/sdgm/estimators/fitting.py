@@ -1,4 +1,4 @@
-"""From a problem to a fitted model: columns, a start, Algorithm 1, and the user's units again."""
+"""From a problem to a fitted model: columns, initialisation, Algorithm 1, the user's units."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fit_columns(
         partial(learned, problem, columns, state, plan, run.at(f"start {start}"), seed, is_warm)
         for start, seed in enumerate(run.seeds(plan.seeds))
     ]
-    is_alone = run.task is None and run.checkpoint is None  # nobody watches, and nothing is kept
+    is_alone = run.task is None and run.checkpoint is None  # no callbacks, and no checkpoint
     if is_alone and len(starts) > 1 and plan.n_jobs not in (None, 1):
         results = Parallel(n_jobs=plan.n_jobs)(delayed(start)() for start in starts)
         is_interrupted = Stop.INTERRUPTED in [result.stop for result in results]
@@ -115,7 +115,7 @@ def columns_of(problem: Problem, plan: Plan) -> Columns:
 
 
 def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | None:
-    """The state of the last fit, in the columns of this one; None if nothing of it is there."""
+    """The state of the last fit, in the columns of this one; None if it has none of them."""
     assert plan.previous is not None
     model, training = plan.previous
     key = plan.key(columns.basis)
@@ -126,7 +126,7 @@ def previous_state(problem: Problem, plan: Plan, columns: Columns) -> State | No
     state = model.among(columns.basis)
     if not problem.recipe.learns_alpha:
         state = replace(state, alpha=np.full(state.n_weights, plan.alpha))
-    # nothing to go on from: all was pruned, or none of the relevance vectors is here
+    # nothing to start from: all was pruned, or no relevance vector is among the rows
     return state if state.n_weights else None
 
 
@@ -211,7 +211,7 @@ def learned_covariance(problem: Problem, columns: Columns, state: State) -> Floa
 def training_of(
     results: list[Result], best: Result, columns: Columns, plan: Plan, n_initial_weights: int
 ) -> Training:
-    """How the best of several starts was learned; settings may have been chosen by a fit before."""
+    """How the best of several starts was learned; an earlier fit may have chosen settings."""
     history = [
         replace(record, state=in_user_units(record.state, columns))
         if plan.record_states and record.state is not None
@@ -238,7 +238,7 @@ def final_evidence(result: Result) -> float:
 
 
 def warn_about(training: Training) -> None:
-    """Say so when learning did not end well."""
+    """Warn if learning did not end well."""
     if training.converged:
         return
     n_iter, of_what, remedy = training.n_iter, "", ""

@@ -1,4 +1,4 @@
-"""What the original and the dual form differ in: the columns that weights belong to."""
+"""How the original and the dual form differ: in the columns that the weights multiply."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sdgm.estimators.problem import Columns, Problem
 
 # components per class that are tried when their number is left open
 AUTO_COMPONENTS = (1, 2, 3)
-# components of all classes beyond which several per class are not tried: with many classes they
-# would take far longer than all else
+# total number of components above which several per class are not tried: with many classes they
+# would take far longer than the rest of the fit
 MAX_COMPONENTS = 10
 
 # the scale of a named kernel
 FindScale = Callable[[str], float]
-# refuses so many candidate columns of such a rank, if learning with them does not fit
+# refuses this number and rank of candidate columns, if learning with them does not fit in memory
 RequireRank = Callable[[int, int], None]
 
 
 class Form(Protocol):
-    """How rows become columns, and what is tried where that is left open."""
+    """How rows become columns, and which settings are tried if they are left open."""
 
     @property
     def is_precomputed(self) -> bool:
@@ -32,16 +32,16 @@ class Form(Protocol):
 
     @property
     def replicates(self) -> float:
-        """How often each row counts when a sparse model learns from a dense one."""
+        """How many times each row is counted when a sparse model learns from a dense one."""
         ...
 
     @property
     def rows_per_shared_weight(self) -> float:
-        """Rows from which on all classes may have the same columns, per weight."""
+        """Number of rows per weight from which on all classes may share their columns."""
         ...
 
     def check(self) -> None:
-        """Refuse settings that cannot be."""
+        """Refuse invalid settings."""
         ...
 
     def columns(self, problem: Problem, require_rank: RequireRank) -> Columns:
@@ -49,9 +49,9 @@ class Form(Protocol):
         ...
 
     def require(self, n_rows: int, n_inputs: int, settings: OpenSettings) -> None:
-        """Refuse columns that cannot fit, as far as the shape of the table tells.
+        """Refuse columns that cannot fit in memory, as far as the shape of the table tells.
 
-        Where columns are to be chosen, those that are tried first.
+        If columns are to be chosen, those that are tried first.
         """
         ...
 
@@ -82,7 +82,7 @@ class Form(Protocol):
     def basis_at(self, problem: Problem, n_rows: int, max_columns: int = ...) -> Basis:
         """Candidate columns for a model that learns from a teacher.
 
-        Those of the first rows of the problem, and not many more than there is room for.
+        Those of the first rows of the problem, and not many more than fit in memory.
         """
         ...
 
@@ -93,12 +93,12 @@ class Form(Protocol):
         n_classes: int,
         find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """Settings to try with so many rows and inputs, simple ones in the first rounds."""
+        """Settings to try for this number of rows and inputs, simple ones in the first rounds."""
         ...
 
 
 def numbers_of_components(settings: OpenSettings, n_classes: int) -> list[Any]:
-    """What is tried as ``n_components``."""
+    """Values that are tried for ``n_components``."""
     if not settings.chooses("n_components"):
         return [settings["n_components"]]
     return [M for M in AUTO_COMPONENTS if M == 1 or n_classes * M <= MAX_COMPONENTS]

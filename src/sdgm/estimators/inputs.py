@@ -1,8 +1,8 @@
-"""A budget of inputs: which of them a fit reads, chosen with a teacher before anything is learned.
+"""A budget of inputs: the inputs that a fit reads, selected with a teacher before learning.
 
-The teacher looks at all inputs and says how probable the classes are; forward selection finds the
-inputs that tell most of it (`core/selection/inputs.py`). What follows is a fit as any other, its
-own teacher included, that sees these inputs alone.
+The teacher predicts class probabilities from all inputs; forward selection finds the inputs that
+explain most of them (`core/selection/inputs.py`). The fit that follows is like any other, its own
+teacher included, but sees only these inputs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def with_inputs(plan: Plan, X: FloatArray, y: np.ndarray[Any, Any], sample_weigh
 def chosen_inputs(
     plan: Plan, X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, n_inputs: int
 ) -> IntArray:
-    """Inputs that tell most of what the teacher of a plan, or else ours, says: sorted."""
+    """Inputs that explain most of the predictions of a plan's teacher, or of ours: sorted."""
     some = np.arange(len(X))
     if len(X) > MAX_ROWS:
         some = np.sort(np.random.RandomState(0).permutation(len(X))[:MAX_ROWS])

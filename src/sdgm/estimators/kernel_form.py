@@ -35,13 +35,13 @@ MAX_CANDIDATES = 1_000
 MIXED_INPUTS = 7
 # kernels whose scale can be chosen
 WITH_SCALE = (KernelName.RBF.value, KernelName.POLY.value)
-# candidates beyond which only those that lie apart can, unless the kernel has few explicit
+# number of candidates above which only spread-out rows can, unless the kernel has few explicit
 # features: half as many rows as a sample has, so that small tables keep all of theirs
 MANY_CANDIDATES = 8_192
-# so many that lie apart, a design of which 16,384 rows take 32 MB
+# number of spread-out rows: for 16,384 rows the design takes 32 MB
 MAX_VECTORS = 256
-# or until the others' kernel values are known to this share of the largest: their columns are then
-# nearly combinations of those of the vectors
+# or until the residual of the others is this share of the largest kernel value: their columns are
+# then nearly linear combinations of the selected ones
 SPREAD_TOLERANCE = 1e-2
 
 
@@ -76,7 +76,7 @@ class KernelForm:
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
     def check(self) -> None:
-        """Refuse a kernel that is not known, and numbers that it cannot have."""
+        """Refuse an unknown kernel, and invalid values of its parameters."""
         kernel, gamma = self.kernel, self.gamma
         if not (callable(kernel) or self.is_precomputed or kernel in set(KernelName)):
             known = ", ".join(repr(str(name)) for name in KernelName)
@@ -122,7 +122,7 @@ class KernelForm:
         return Columns(design, basis, X)
 
     def _gamma_at(self, problem: Problem) -> float:
-        """The number that gamma stands for."""
+        """The value of gamma as a number."""
         gamma = self.default_gamma if self.gamma is None else self.gamma
         if isinstance(gamma, str):
             X, share = problem.X, problem.s / problem.s.sum()
@@ -136,15 +136,16 @@ class KernelForm:
         if self.is_precomputed:
             self._require_gram(n_rows, n_inputs, n_rows)
         if settings.chooses("kernel") or self.is_precomputed:
-            return  # an rbf kernel comes first, whose rank is not known beforehand
+            return  # an rbf kernel is tried first, and its rank is not known beforehand
         kernel = make_kernel(self.kernel, degree=self.degree, coef0=self.coef0)
-        if kernel.diagonal(np.zeros((1, n_inputs))) is None:  # no rows can be chosen that lie apart
+        if kernel.diagonal(np.zeros((1, n_inputs))) is None:  # no pivots
             self._require_kernel(kernel, n_rows, n_inputs)
 
     def _require_kernel(self, kernel: Kernel, N: int, D: int) -> None:
         """Refuse columns that do not fit: explicit features, or in their place the kernel matrix.
 
-        The rank of an rbf kernel is usually far below the rows, and found out on the way.
+        The rank of an rbf kernel is usually far below the number of rows, and found during the
+        factorisation.
         """
         size = kernel.explicit_size(D)
         if size is not None and size < N:
@@ -173,7 +174,7 @@ class KernelForm:
         """Words for what the columns are."""
         assert isinstance(basis, KernelBasis | PrecomputedBasis)
         name = self.kernel
-        if callable(name):  # of which several may have one name, such as <lambda>
+        if callable(name):  # several callables may have one name, such as <lambda>
             mark = hashlib.blake2b(words_for(name).encode(), digest_size=4).hexdigest()
             name = f"{getattr(name, '__name__', type(name).__name__)} {mark}"
         degree, coef0 = np.asarray(self.degree).tolist(), np.asarray(self.coef0).tolist()
@@ -234,14 +235,14 @@ class KernelForm:
 
         first, *more = numbers_of_components(settings, n_classes)
         yield [candidate(kernel, first) for kernel in kernels]
-        # more components of an rbf kernel, or of many inputs, add little to what one can say
+        # more components of an rbf kernel, or of many inputs, add little to a single one
         if shape[1] <= MIXED_INPUTS:
             for n_components in more:
                 yield [candidate(kernels[-1], n_components)]
 
 
 def precomputed_columns(problem: Problem) -> Columns:
-    """Kernel values that the user hands in."""
+    """Kernel values that the user passes."""
     n_rows, n_columns = problem.X_user.shape
     if n_rows != n_columns:
         raise ValueError(
@@ -254,7 +255,7 @@ def precomputed_columns(problem: Problem) -> Columns:
 
 
 def first_of_equals(problem: Problem) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows can have a column: not those equal to the row before, where rows are merged.
+    """Which rows can have a column: if rows are merged, only those that differ from the row before.
 
     Rows of different class may be equal, and are then next to each other.
     """
@@ -265,17 +266,17 @@ def first_of_equals(problem: Problem) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def spread_candidates(kernel: Kernel, candidates: FloatArray) -> IntArray | None:
-    """Which rows can be relevance vectors, where not all can; None for all.
+    """Which rows can be relevance vectors; None for all.
 
-    Rows that lie apart, as the pivots of a Cholesky factorisation do, can say nearly what all of
-    them could, where there are many and the kernel has no few explicit features.
+    With many rows and a kernel without few explicit features, the pivots of a Cholesky
+    factorisation span nearly the same functions as all rows.
     """
     size = kernel.explicit_size(candidates.shape[1])
     rank = len(candidates) if size is None else min(len(candidates), size)
     if rank <= MAX_VECTORS or len(candidates) <= MANY_CANDIDATES:
         return None
     diagonal = kernel.diagonal(candidates)
-    if diagonal is None:  # nothing tells which lie apart
+    if diagonal is None:  # without a diagonal there are no pivots
         return np.linspace(0, len(candidates) - 1, MAX_VECTORS).astype(np.intp)
     spread = pivoted_cholesky(kernel, candidates, diagonal, SPREAD_TOLERANCE, MAX_VECTORS)[1]
     return np.sort(spread)

@@ -1,4 +1,4 @@
-"""What users pass in, checked and brought into one form, with one sentence per mistake."""
+"""Parameters of users, checked and normalised, with one sentence per mistake."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sdgm._choice import choice as choice
 from sdgm._typing import FloatArray, IntArray
 
-# sample weights whose products with features can still be summed
+# largest sample weight whose products with features can still be summed
 LARGEST_WEIGHT = 1e100
 
 
 class Prior(StrEnum):
-    """What is done with the precisions of the weights."""
+    """How the precisions of the weights are set."""
 
     ARD = "ard"
     RIDGE = "ridge"
@@ -62,7 +62,7 @@ def positive_number(name: str, value: object) -> float:
 
 
 def check_labels(y: np.ndarray[Any, Any]) -> None:
-    """Refuse what is no classification target, or cannot be sorted."""
+    """Refuse targets that are not labels, or that cannot be sorted."""
     if y.dtype == object:
         try:
             np.unique(y)
@@ -140,7 +140,7 @@ def class_factors(
 ) -> FloatArray | float:
     """Factor on each sample's weight from ``class_weight``: (N,), or one.
 
-    "balanced" counts samples as often as their weight says, so that weights are repetition.
+    "balanced" counts each sample by its weight, as if it were repeated.
     """
     if class_weight is None:
         return 1.0
@@ -166,7 +166,7 @@ def class_factors(
 def checked_responsibilities(
     init: object, y: IntArray, n_components: IntArray, used: IntArray, n_samples: int
 ) -> FloatArray:
-    """Responsibilities given by the user for all samples, of those used: (len(used), K).
+    """The user's responsibilities of the samples in use: (len(used), K).
 
     Normalised within each sample's class.
     """
@@ -196,16 +196,16 @@ def checked_responsibilities(
     return r / total[:, None]
 
 
-# --- who is learned from ---
+# --- the teacher ---
 
 
 def is_given(teacher: Any) -> bool:
-    """Whether the teacher is a classifier of the user's."""
+    """Whether the teacher is a classifier given by the user."""
     return teacher is not None and not isinstance(teacher, str)
 
 
 def check_teacher(teacher: Any) -> None:
-    """Refuse what cannot be a teacher, where there is one."""
+    """Refuse a teacher without probabilities."""
     if isinstance(teacher, str) and teacher == "auto":
         return
     if isinstance(teacher, str) or not hasattr(teacher, "fit"):
@@ -233,9 +233,9 @@ class OpenSettings:
     given : mapping
         Parameters as the user gave them; None and "auto" leave them open.
     fixed : mapping
-        What they are when nothing is chosen.
+        Their values when nothing is chosen.
     chosen : mapping
-        What was chosen.
+        Values that were chosen.
     """
 
     given: Mapping[str, Any]
@@ -247,7 +247,7 @@ class OpenSettings:
         return self.chosen.get(name, self.fixed[name]) if is_open(value) else value
 
     def chooses(self, name: str) -> bool:
-        """Whether a setting is to be chosen, where there is a teacher to choose by."""
+        """Whether a setting is to be chosen if there is a teacher."""
         return is_open(self.given[name])
 
     def with_values(self, values: Mapping[str, Any]) -> OpenSettings:

@@ -14,7 +14,7 @@ VERSION = "_sdgm_version"
 
 
 class VersionedEstimator(BaseEstimator):
-    """An estimator that warns when another version pickled it, as scikit-learn's own do."""
+    """An estimator that warns if it was pickled by another version, as those of scikit-learn do."""
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

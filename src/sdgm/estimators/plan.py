@@ -46,7 +46,7 @@ LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit is to do, as far as the parameters tell.
+    """What a fit will do, as far as the parameters determine it.
 
     Attributes
     ----------
@@ -55,17 +55,16 @@ class Plan:
         With the settings as they are.
     recipe : Recipe
     parameters : dict
-        Of the estimator; the others are not the user's to change.
+        Of the estimator; users cannot change the others.
     alpha, prior, preset, standardize, init, class_weight, random_state, n_init, max_weights :
     max_features, max_divergence, n_jobs, predictive, record_states, teacher :
         As given.
     previous : (FittedModel, Training) or None
-        What a warm start goes on from.
+        The model that a warm start continues from.
     inputs : (n_inputs,) array or None
         Features that are read; None for all.
     may_share : bool
-        Whether all classes may have the same columns where they are many, in a model of more
-        numbers.
+        Whether many classes may share their columns, which makes the model larger.
     """
 
     settings: OpenSettings
@@ -130,7 +129,7 @@ class Plan:
         return X if self.inputs is None else np.ascontiguousarray(X[:, self.inputs])
 
     def for_sample(self, seed: int) -> Plan:
-        """The plan of a fit to a sample, after which all rows decide again."""
+        """The plan of a fit to a sample, which is refined on all rows afterwards."""
         recipe = for_sample(self.recipe)
         return replace(self, recipe=recipe, random_state=seed)
 
@@ -141,7 +140,7 @@ def plan_of(
     chosen: Mapping[str, Any] | None = None,
     previous: tuple[FittedModel, Training] | None = None,
 ) -> Plan:
-    """The plan of an estimator, or one sentence on a parameter that cannot be.
+    """The plan of an estimator, or one sentence about an invalid parameter.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ def plan_of(
     chosen : dict, optional
         Settings that an earlier fit chose, to be kept.
     previous : (FittedModel, Training), optional
-        What a warm start goes on from, its choice included.
+        The model that a warm start continues from, with its chosen settings.
     """
     if previous is not None:
         chosen = previous[1].chosen
@@ -186,7 +185,7 @@ def plan_of(
 
 
 def check_max_features(limit: object, form: Form) -> None:
-    """Refuse a budget of inputs that cannot be, as far as that is known without them."""
+    """Refuse an invalid budget of inputs, as far as that is known without the data."""
     positive_integer("max_features", limit)
     if form.is_precomputed or callable(getattr(form, "kernel", None)):
         what = "precomputed" if form.is_precomputed else "a function"
@@ -199,7 +198,7 @@ def check_max_features(limit: object, form: Form) -> None:
 def teacher_of(estimator: Any) -> Any:
     """The teacher, checked; the paper's preset learns labels.
 
-    So do special cases of the model, which have no parameter for it, unless a setting is to be
+    So do special cases of the model, which have no such parameter, unless a setting is to be
     chosen.
     """
     if "teacher" in estimator.get_params(deep=False):

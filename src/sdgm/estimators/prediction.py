@@ -17,7 +17,7 @@ from sdgm.scale.sampling import RowReader
 
 
 def attribute_of(path: str) -> Any:
-    """A fitted attribute that is read from a value such as ``model_``; none before the fit."""
+    """A fitted attribute that is read from a value such as ``model_``; absent before the fit."""
     return property(attrgetter(path), doc=f"As ``{path}``.")
 
 
@@ -74,7 +74,7 @@ class PredictionMixin:
         return np.exp(np.concatenate([self.model_.log_proba(rows) for rows in self._checked(X)]))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`, computed without it where that keeps small values apart.
+        """Logarithm of `predict_proba`, computed directly if that keeps small values apart.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class PredictionMixin:
         return mean, std
 
     def _checked(self, X: Any) -> Iterator[FloatArray]:
-        """The rows once they were checked, in parts where a table is read so."""
+        """The checked rows; in parts if the table is read in parts."""
         if not isinstance(X, RowReader):
             yield validate_data(self, X, dtype=np.float64, reset=False)
             return
@@ -155,7 +155,7 @@ def predicted_log_proba(model: FittedModel, X: FloatArray, predictive: str) -> F
 
 
 def check_names(model: Any, X: RowReader) -> None:
-    """Refuse a table that is read in parts and has other columns than the training rows had."""
+    """Refuse a table that is read in parts and has other columns than the training rows."""
     if X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "

@@ -1,4 +1,4 @@
-"""Making the user's table ready: checked weights, merged rows, scaling, fewer components."""
+"""Preparation of the user's table: checked weights, merged rows, scaling, number of components."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sdgm.estimators.problem import LARGEST_INPUT, Problem, Sample
 from sdgm.estimators.run import warn_user
 from sdgm.exceptions import ComponentsReducedWarning
 
-# deviation of a column, relative to its mean, that is only rounding
+# standard deviation of a column, relative to its mean, that is only rounding
 CONSTANT_COLUMN = 1e-13
 
 
@@ -61,7 +61,7 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
         class_factor[codes] = np.broadcast_to(factors, len(y))[used]
     given = plan.settings.given["n_components"]
     n_components = components_per_class(plan.settings["n_components"], classes)
-    if plan.form.is_precomputed:  # a table that is large itself
+    if plan.form.is_precomputed:  # the table itself is large
         plan.form.require(len(used), X.shape[1], plan.settings)
     rows, s = plan.read(X[used]), s[used]
     merged, merged_s, inverse = distinct_rows(np.column_stack([rows, codes]), s)
@@ -114,11 +114,11 @@ def prepared_again(
     Parameters
     ----------
     estimator : fitted estimator
-        It is left as it is.
+        It is not changed.
     X, y, sample_weight
         What it was fitted to.
     chosen : dict, optional
-        Settings to take as chosen; if not given, they are as open as they were.
+        Settings to take as chosen; if not given, those that were open are open again.
     """
     plan = plan_of(estimator, chosen=chosen)
     if plan.max_features is not None and plan.max_features < estimator.n_features_in_:
@@ -132,7 +132,7 @@ def prepared_again(
 def prepared_sample(
     sample: Sample, classes: np.ndarray[Any, Any], plan: Plan, n_rows: int
 ) -> Problem:
-    """The problem of rows with frequencies of the classes, the first of which say how to scale."""
+    """The problem of rows with class frequencies; the first rows determine the scaling."""
     n_components = components_per_class(plan.settings["n_components"], classes)
     rows = plan.read(sample.X)
     scaler = scaler_of(rows[:n_rows], sample.s[:n_rows], plan)
@@ -167,7 +167,7 @@ def scaler_of(X: FloatArray, s: FloatArray, plan: Plan) -> Scaler:
 
 
 def check_same_inputs(model: FittedModel, D: int) -> None:
-    """Refuse to go on from a model of another number of inputs."""
+    """Refuse to continue from a model with another number of inputs."""
     before = len(model.scaler.center)
     if before != D:
         raise ValueError(
@@ -176,7 +176,7 @@ def check_same_inputs(model: FittedModel, D: int) -> None:
 
 
 def check_same_classes(model: FittedModel, classes: np.ndarray[Any, Any]) -> None:
-    """Refuse to go on from a model of other classes."""
+    """Refuse to continue from a model with other classes."""
     if not np.array_equal(model.classes, classes):
         raise ValueError(
             f"warm_start cannot continue from classes {model.classes.tolist()} to "
@@ -187,7 +187,7 @@ def check_same_classes(model: FittedModel, classes: np.ndarray[Any, Any]) -> Non
 def reduced_to_samples(
     n_components: IntArray, y: IntArray, classes: np.ndarray[Any, Any], *, warn: bool
 ) -> IntArray:
-    """No more components than samples in any class, with a warning where more were asked for."""
+    """At most as many components as samples in each class; warns if more were requested."""
     n_samples = np.bincount(y, minlength=len(classes))
     too_many = np.flatnonzero(n_components > n_samples)
     if warn and len(too_many):
@@ -215,7 +215,7 @@ def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, 
     offset = X - center
     # squares of the offsets in units of the largest cannot overflow
     largest = np.abs(offset).max(axis=0)
-    # what rounding leaves of a constant column far from zero is not a deviation
+    # rounding leaves a small deviation of a constant column far from zero
     constant = largest <= CONSTANT_COLUMN * np.abs(center)
     center[constant] = X[0, constant]
     largest[constant] = 1.0

@@ -1,4 +1,4 @@
-"""A fit made ready: rows and candidate columns."""
+"""The problem that a fit solves: rows and candidate columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
 from sdgm.core.model.fitted_model import Scaler
 
-# features or kernel values whose squares can still be summed, over 10^28 rows
+# largest feature or kernel value whose squares can still be summed, over 10^28 rows
 LARGEST_VALUE = 1e140
-# inputs whose squares are such features
+# largest input whose square is such a feature
 LARGEST_INPUT = 1e70
 
 
@@ -41,7 +41,7 @@ class Sample:
 
     @property
     def entropy(self) -> float:
-        """The smallest log loss there can be: none where y are labels."""
+        """The smallest possible log loss: zero if y are labels."""
         if self.y.ndim == 1:
             return 0.0
         return float(self.s @ entr(self.y).sum(axis=1) / self.s.sum())
@@ -49,7 +49,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Problem:
-    """A fit made ready for `learn`.
+    """Everything that `learn` needs.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class Problem:
     X_user : (n_samples, n_features) array
         The rows as given.
     first_user_row : (N,) array
-        For each row of the fit, the first row given that is equal to it.
+        For each row of the fit, the first given row that is equal to it.
     X, y, s : arrays of N rows
         Standardised rows, class indices or frequencies of the classes, and weights; repeated rows
         merged where the preset says so.
     n_components : (C,) array
     recipe : Recipe
     init : Start or (N, K) array
-        Responsibilities to start from, or how they are made.
+        Initial responsibilities, or how they are made.
     class_factor : (C,) array or None
         Factors by class that are in the weights; None for one.
     inputs : (D,) array or None
@@ -88,7 +88,7 @@ class Problem:
     inputs: IntArray | None = None
 
     def read(self, X: FloatArray) -> FloatArray:
-        """Of rows as given, the features that the fit reads: (N, D)."""
+        """The features that the fit reads, of rows as given: (N, D)."""
         return X if self.inputs is None else np.ascontiguousarray(X[:, self.inputs])
 
     @property

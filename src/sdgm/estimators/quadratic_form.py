@@ -17,15 +17,15 @@ from sdgm.estimators.parameters import OpenSettings, choice
 from sdgm.estimators.problem import LARGEST_VALUE, Columns, Problem
 from sdgm.scale.memory import SMALL_NUMBERS, feature_bytes, require_memory
 
-# what is tried when the covariance type is left open: the first that is not too large
+# covariance types if it is left open: the first that is not too large is taken
 FULL_TO_SIMPLE = ("full", "diag", "tied")
-# features that it may have at most: of the 10,000 rows that choose they take 320 MB
+# maximum number of features: for the 10,000 rows of the sample they take 320 MB
 MAX_MONOMIALS = 4_000
 
 
 @dataclass(frozen=True)
 class QuadraticForm:
-    """Weights on the monomials that a covariance type has."""
+    """Weights on the monomials of a covariance type."""
 
     covariance_type: Any
 
@@ -34,7 +34,7 @@ class QuadraticForm:
     # the development sets have an error of 11.34 instead of 11.19%, and a log loss of .253 instead
     # of .251, with 32 of 11.34% and .252
     replicates: ClassVar[float] = 16.0
-    # with fewer rows, as many weights of each class's own say the same: 1,000 rows of letter (26
+    # with fewer rows, separate weights per class are as good: 1,000 rows of letter (26
     # classes) have an error of 19.2% with 900 weights, and of 19.0% with 4,000
     rows_per_shared_weight: ClassVar[float] = 1.0
 
@@ -119,9 +119,9 @@ class QuadraticForm:
         n_classes: int,
         find_scale: FindScale,
     ) -> Iterator[Sequence[dict[str, Any]]]:
-        """The richest covariance that there is room for, then more components.
+        """The richest covariance that fits, then more components.
 
-        Weights that a simpler covariance does without are left out one by one.
+        Pruning removes the weights that a simpler covariance would not have.
         """
         covariance_type = settings["covariance_type"]
         if settings.chooses("covariance_type"):

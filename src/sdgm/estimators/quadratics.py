@@ -14,9 +14,9 @@ from sdgm.core.model.fitted_model import FittedModel
 from sdgm.core.model.gaussians import gaussian_from_weights, is_gaussian
 from sdgm.core.model.kernels import LinearKernel, PolynomialKernel
 
-# Newton's method for the shared form ends at this decrement, far below what is seen in a picture
+# Newton's method for the shared form ends at this decrement, far below what a plot can show
 DECREMENT = 1e-12
-# steps after which it is given up: it ends quadratically where there is a form to be found
+# maximum number of steps: it converges quadratically if such a form exists
 MAX_NEWTON = 200
 
 
@@ -124,7 +124,7 @@ def _flattened(b: FloatArray, a: FloatArray, Q: FloatArray) -> FloatArray:
 
 
 def shared_form(w: FloatArray, X: FloatArray) -> FloatArray:
-    """The form g for which the components w + g are a mixture of Gaussians as wide as the rows.
+    """The form g that makes the components w + g Gaussians with the spread of the rows.
 
     A quadratic form added to all components leaves every posterior as it is. Among the mixtures
     that have the posteriors of w, this one, ``exp((w_k + g)'phi(x))`` summed over k, is the most
@@ -191,7 +191,7 @@ def _fitted_form(w: FloatArray, D: int) -> FloatArray:
     target = _flattened(np.array(1.0), np.zeros(D), np.eye(D))  # mean of phi over the rows
     form = _sum_of_monomials(monomials(D), w, D)[2]
     largest = max(0.0, float(np.linalg.eigvalsh(form).max()))
-    # below every form, so that all are Gaussians
+    # below every form, so that all components are Gaussians
     g = _flattened(np.array(0.0), np.zeros(D), -(largest + 0.5) * np.eye(D))
     value, grad, hessian = _log_integral(w + g, D)
     for _ in range(MAX_NEWTON):
@@ -220,8 +220,8 @@ def _fitted_form(w: FloatArray, D: int) -> FloatArray:
 def _log_integral(w: FloatArray, D: int) -> tuple[float, FloatArray, FloatArray]:
     """``ln sum_k`` of the integral of exp(w_k'phi(z)), with gradient and Hessian in g[1:].
 
-    They are mean and covariance of phi under the mixture, from three points of quadrature per
-    input, which are exact for the fourth moments.
+    They are the mean and covariance of phi under the mixture, by Gauss-Hermite quadrature with
+    three points per input, which is exact for fourth moments.
     """
     mean, Sigma, log_share = gaussian_from_weights(w, D)
     value = float(logsumexp(log_share))

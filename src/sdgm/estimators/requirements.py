@@ -1,4 +1,4 @@
-"""Whether a fit has memory enough to learn; what makes columns asks `require_memory` itself."""
+"""Whether there is enough memory to learn; columns call `require_memory` themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sdgm.scale.threads import sharing_threads
 
 
 def require_learning(problem: Problem, plan: Plan, n_columns: int, rank: int) -> None:
-    """Refuse to learn with so many columns of this rank, if that cannot fit."""
+    """Refuse to learn with this number of columns of this rank, if that cannot fit in memory."""
     K, recipe = int(problem.n_components.sum()), problem.recipe
 
     def need(recipe: Recipe) -> float:
@@ -39,14 +39,14 @@ def require_learning(problem: Problem, plan: Plan, n_columns: int, rank: int) ->
         what = f"Fitting {K} components x {n_columns} columns of rank {rank}"
         require_memory(n_bytes, what, remedies)
     n_weights = n_free(K, recipe) * n_columns
-    # all of them stay, and to choose among them their covariance is needed
+    # all of them stay, and the choice between them needs their covariance
     if plan.max_weights is not None and not recipe.learns_alpha:
         what = f"The covariance of {n_weights} weights"
         require_memory(covariance_bytes(n_weights), what, smaller(problem, plan))
 
 
 def require_rank(problem: Problem, plan: Plan, n_columns: int, rank: int) -> None:
-    """Refuse a kernel whose rank turns out to be at least this, if that cannot fit."""
+    """Refuse a kernel whose rank turns out to be at least this, if that cannot fit in memory."""
     N, D = problem.X.shape
     what = f"The kernel matrix of {N} rows, of rank {rank} and more,"
     require_memory(factor_bytes(N, D, rank), what, smaller(problem, plan))

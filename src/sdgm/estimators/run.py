@@ -1,4 +1,4 @@
-"""What goes along with a fit: its checkpoint, printed lines, callbacks, warnings, its stage."""
+"""What accompanies a fit: checkpoint, printed lines, callbacks, warnings, and the current stage."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Task:
         self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
     def iteration(self, attributes: Callable[[Record], dict[str, Any]], record: Record) -> bool:
-        """Tell of a record, and of the fitted attributes at its state; true to stop."""
+        """Report a record and the fitted attributes at its state; true if learning should stop."""
         task = self.context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         stop = task.call_on_fit_task_end(
@@ -117,18 +117,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """Handed down from `fit` to every stage of it.
+    """Passed from `fit` to each of its stages.
 
     Attributes
     ----------
     checkpoint : Checkpoint or None
-        Keeps what stages have learned, by their names.
+        Stores the results of stages, by their names.
     verbose : int
-        Zero for silence, one for a line now and then, two for a line per pass.
+        0 for silence, 1 for some lines, 2 for a line per pass.
     task : Task or None
-        Who is told.
+        Receives the reports for callbacks.
     stage : str
-        Name of the stage at work.
+        Name of the current stage.
     """
 
     checkpoint: Checkpoint | None = None
@@ -145,7 +145,7 @@ class Run:
         return draw() if self.checkpoint is None else self.checkpoint.drawn(self.stage, draw)
 
     def learning(self, recipe: Recipe) -> Callable[..., Result]:
-        """`Recipe.learn`, or in its place what the checkpoint knows of this stage."""
+        """`Recipe.learn`, or the result that the checkpoint has for this stage."""
         if self.checkpoint is None:
             return recipe.learn
         return partial(self.checkpoint.learn, self.stage, recipe)

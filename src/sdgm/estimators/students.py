@@ -40,18 +40,19 @@ from sdgm.estimators.shared_columns import is_crowded, n_shared_columns, shared_
 from sdgm.estimators.training import Fit
 from sdgm.scale.memory import require_memory
 
-# columns that each of several components of a class starts with
+# number of columns that each of several components of a class starts with
 MIXED_COLUMNS = 40
-# weights per component, at least, and in all, with which the final phase begins. With 48 per
-# component instead of 12, ten and eleven classes take twice the time, for a tenth fewer weights
+# number of weights at which the final phase begins: minimum per component, and in total. With 48
+# per component instead of 12, ten and eleven classes take twice the time, for a tenth fewer weights
 FEW_PER_COMPONENT, FEW_WEIGHTS = 12, 96
-# Newton steps of the final phase: components that part take ever so many, and the next pass goes on
+# Newton steps per pass of the final phase: components that separate need very many, and the next
+# pass continues
 STEPS_TO_MODE = 10
-# multiplications of a Newton step beyond which diagonal blocks do, if they are much less work: with
-# 200 classes learning takes a third of the time, with the same error
+# multiplications of a Newton step above which diagonal blocks are used, if they are much less work:
+# with 200 classes learning takes a third of the time, with the same error
 LITTLE_WORK = 1e9
-# scales of kernels that are compared, in units of the inverse squared size of the inputs, by so
-# many columns at so many rows
+# kernel scales that are compared, in units of the inverse squared size of the inputs, and the
+# number of columns and of rows used
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 SCALE_COLUMNS, SCALE_ROWS = 100, 1_000
 # of the scales that leave at most so many times what the best leaves unexplained, the smoothest
@@ -81,7 +82,7 @@ def student_recipe(recipe: Recipe, n_classes: int, *, several: bool) -> Recipe:
 def student_fit(
     plan: Plan, targets: Targets, replicates: float, classes: np.ndarray[Any, Any], run: Run
 ) -> Fit:
-    """A model that learned from targets, each row as if seen ``replicates`` times.
+    """A model that learned from targets, with each row counted ``replicates`` times.
 
     The more replicates, the closer to the teacher, and the more weights.
     """
@@ -138,7 +139,7 @@ def among_all(fit: Fit, used: IntArray) -> list[Record]:
 def student_problem(
     plan: Plan, targets: Targets, replicates: float, classes: np.ndarray[Any, Any]
 ) -> Problem:
-    """The problem of targets, for a plan whose settings are known."""
+    """The problem with these targets, for a plan whose settings are known."""
     learned = replicated(targets.learned, replicates)
     several = bool((components_per_class(plan.settings["n_components"], classes) > 1).any())
     plan = replace(plan, recipe=student_recipe(plan.recipe, len(classes), several=several))
@@ -146,7 +147,7 @@ def student_problem(
 
 
 def replicated(sample: Sample, times: float) -> Sample:
-    """The sample with every row that many times."""
+    """The sample with the weight of every row multiplied."""
     return replace(sample, s=times * sample.s)
 
 
@@ -168,20 +169,20 @@ def unit_columns(basis: Basis, problem: Problem) -> tuple[FloatArray, FloatArray
 def some_columns(
     Phi: FloatArray, scale: FloatArray, basis: Basis, used: IntArray, problem: Problem
 ) -> Columns:
-    """The candidate columns of a problem, these only, the constant first."""
+    """A selection of the candidate columns of a problem, the constant first."""
     design = Design(np.asfortranarray(Phi[:, used]), np.eye(len(used)), scale[used])
     return Columns(design, basis.take(used[1:] - 1), problem.X)
 
 
 class Scales(NamedTuple):
-    """What `SCALES` in units of ``plain`` leave unexplained, at rows of this weight."""
+    """What each of `SCALES` leaves unexplained at rows of this total weight."""
 
     plain: float
     losses: list[float]
     weight: float
 
     def smoothest(self, enough: float) -> float:
-        """The smoothest that leaves no more than that."""
+        """The smoothest scale that leaves no more than that."""
         pairs = zip(SCALES, self.losses, strict=True)
         return float(self.plain * next(factor for factor, loss in pairs if loss <= enough))
 
@@ -195,7 +196,7 @@ class ScaleFinder:
     targets : Targets
     classes : (C,) array
     tolerance : float
-        Divergence up to which it is enough.
+        Divergence up to which a scale is good enough.
     """
 
     def __init__(
@@ -206,7 +207,7 @@ class ScaleFinder:
         self._known: dict[str, Scales] = {}
 
     def smoothest(self, kernel: str) -> float:
-        """The smoothest that is enough for few columns."""
+        """The smoothest scale that is good enough with few columns."""
         found = self._scales(kernel)
         enough = ENOUGH * min(found.losses)
         if kernel == KernelName.RBF:
@@ -215,7 +216,7 @@ class ScaleFinder:
         return found.smoothest(enough)
 
     def for_shared_columns(self, kernel: str) -> float:
-        """The smoothest that is nearly the best, where columns need not be few."""
+        """The smoothest scale that is nearly the best, for many columns."""
         found = self._scales(kernel)
         return found.smoothest(NEARLY_BEST * min(found.losses))
 

@@ -23,7 +23,7 @@ class Candidate:
     n_numbers : int
         Weights, and inputs of relevance vectors.
     divergence : float
-        Mean divergence in nats from the teacher, or from labels, at rows to judge by.
+        Mean divergence in nats from the teacher, or from labels, at validation rows.
     stop_reason : str
         Why its learning ended.
     """
@@ -51,7 +51,7 @@ class Training:
     converged : bool
     stop_reason : str
     settings : str
-        Words for what must stay the same to go on from the model.
+        A description of what must stay the same for a warm start from the model.
     chosen : dict
         Settings that were chosen from the training rows.
     candidates : list of Candidate
@@ -59,7 +59,7 @@ class Training:
     learned_reference : bool
         Whether the model learned from a dense one in place of the labels.
     weights_path : dict or None
-        The way to a budget of weights, where there was one.
+        The elimination path to the budget of weights, if there was one.
     """
 
     history: list[Record]
@@ -80,13 +80,13 @@ class Training:
         return len(self.history)
 
     def without_states(self) -> Training:
-        """The same with records that carry no states."""
+        """The same, with records without states."""
         return replace(self, history=[replace(record, state=None) for record in self.history])
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit led to: a model, how it was learned, and whether the user ended it."""
+    """The result of a fit: a model, how it was learned, and whether the user ended it."""
 
     model: FittedModel
     training: Training

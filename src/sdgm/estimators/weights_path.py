@@ -1,4 +1,4 @@
-"""The path from a fitted model to ever smaller ones, for error against number of weights."""
+"""The path from a fitted model to smaller and smaller ones, to compare error with size."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def smaller_estimator(estimator: BaseSDGM, point: Point, labelled: Sample) -> Ba
 def samples_of_fit(
     estimator: BaseSDGM, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Sample, Sample]:
-    """What a fitted classifier learned from, and the same rows with their labels."""
+    """The rows that a fitted classifier learned from, and the same rows with their labels."""
     validate_data(estimator, X, dtype=np.float64, reset=False)
     plan, problem = prepared_again(estimator, X, y, sample_weight)
     if not np.array_equal(problem.classes, estimator.classes_):

@@ -1,10 +1,9 @@
-"""Fits that survive a kill: a file of what has been learned, replaced as a whole every so often.
+"""Fits that survive a kill: a file with the progress so far, replaced as a whole every few seconds.
 
 A fit is a sequence of stages that learn: one per start, per candidate of an automatic choice, on a
-sample and then on all rows. All between them is a function of the data and the seeds. So the file
-holds the results of the stages that ended, by name, the state of the one at work, and the seeds; a
-fit that finds it takes the results as they are, goes on from the state, and ends with the same
-model.
+sample and then on all rows. Everything between them is a function of the data and the seeds. So the
+file holds the results of finished stages, by name, the state of the current stage, and the seeds. A
+fit that finds the file takes the results, continues from the state, and ends with the same model.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ NUMBERS = tuple(each.name for each in fields(Record) if each.name != "state")
 
 
 class Unfinished(NamedTuple):
-    """The stage at work, and its result up to its last pass but one."""
+    """The current stage, and its result up to the last pass but one."""
 
     stage: str
     result: Result
@@ -61,7 +60,7 @@ class Checkpoint:
     fingerprint : str
         Of the estimator and the data.
     seeds : dict from stage to list of int
-        Drawn so far, where they are not the user's own.
+        Seeds drawn so far; none if the user gave them.
     finished : dict from stage to Result
     current : Unfinished or None
     """
@@ -90,7 +89,7 @@ class Checkpoint:
         *,
         keep_states: bool = False,
     ) -> Result:
-        """Learn from where the file left this stage."""
+        """Continue this stage from the state in the file."""
         if stage in self.finished:
             return replayed(self.finished[stage])
         earlier: list[Record] = []
@@ -113,7 +112,7 @@ class Checkpoint:
 
         try:
             result = recipe.learn(rows, Rt, state, written, earlier, keep_states=keep_states)
-        except FactorizationError:  # whoever learns may know what else to do
+        except FactorizationError:  # the caller may know what else to do
             self.finished[stage] = Result(state, [], Stop.NUMERICAL)
             self.try_to_write()
             raise
@@ -209,7 +208,7 @@ class Checkpoint:
 
 
 def replayed(run: Result) -> Result:
-    """A run that has ended: its result again, or the trouble that it had before its first pass."""
+    """A run that has ended: its result, or the error before its first pass."""
     if run.stop is Stop.NUMERICAL and not run.records:
         raise FactorizationError("learning could not begin, as before the checkpoint was written.")
     return run
@@ -220,7 +219,7 @@ class OtherFit(Exception):
 
 
 class NotACheckpoint(Exception):
-    """A file of something else."""
+    """A file that is not a checkpoint."""
 
 
 def read_result(file: Any, i: int, stop: str) -> Result:
@@ -235,7 +234,7 @@ def read_result(file: Any, i: int, stop: str) -> Result:
 
 
 def packed_states(records: list[Record]) -> dict[str, np.ndarray[Any, Any]]:
-    """The states of records one behind the other, and their sizes; nothing where none has one.
+    """The concatenated states of records, and their sizes; empty if no record has a state.
 
     A record without a state, as that of a model without weights, has sizes of -1.
     """
@@ -277,18 +276,18 @@ def kept_checkpoint(
     if not os.fspath(path):
         raise ValueError("checkpoint is an empty path; name a file, or leave it None.")
     checkpoint = Checkpoint.opened(Path(path), fingerprint())
-    checkpoint.write()  # where that is not possible, it is said before anything is learned
+    checkpoint.write()  # if that is not possible, the error comes before anything is learned
     try:
         yield checkpoint
         checkpoint.path.unlink(missing_ok=True)
     except Exception:
-        # a mistake that is mended changes the settings or the data
+        # correcting the mistake changes the settings or the data
         if not checkpoint.finished and checkpoint.current is None:
             checkpoint.path.unlink(missing_ok=True)
         raise
 
 
-# parts of a table that its fingerprint looks at, and rows of each
+# number of parts of a table that its fingerprint reads, and the rows of each
 PARTS, PART_ROWS = 64, 256
 # parameters that do not change the model
 IDLE = {"checkpoint", "verbose", "n_jobs"}
@@ -297,14 +296,14 @@ IDLE = {"checkpoint", "verbose", "n_jobs"}
 def fingerprint(
     estimator: Any, X: Any, y: Any, sample_weight: Any, previous: State | None = None
 ) -> str:
-    """A mark of an estimator's settings and of the data, as far as a look at parts can tell.
+    """A fingerprint of an estimator's settings and of the data, of which some parts are read.
 
     Parameters
     ----------
     estimator : the estimator being fitted
     X, y, sample_weight : tables, or None
     previous : State, optional
-        Where a warm start goes on: another start is another fit.
+        The state that a warm start continues from: another start is another fit.
     """
     mark = hashlib.blake2b(digest_size=16)
     own = {k: v for k, v in estimator.get_params(deep=False).items() if k not in IDLE}
@@ -329,13 +328,13 @@ def fingerprint(
 
 
 def words_of_code(code: CodeType) -> str:
-    """What a function does, nested ones included."""
+    """The bytecode of a function, nested functions included."""
     inside = [words_of_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return f"{code.co_code.hex()} {code.co_names} {inside}"
 
 
 def bound_values(function: Any, seen: frozenset[int]) -> list[str]:
-    """Defaults of a function, and what it holds of where it was made."""
+    """Defaults of a function, and the values of its closure."""
     cells = [cell for cell in function.__closure__ or () if id(cell) not in seen]
     values = [function.__defaults__, function.__kwdefaults__]
     for cell in cells:
@@ -345,7 +344,7 @@ def bound_values(function: Any, seen: frozenset[int]) -> list[str]:
 
 
 def words_for(value: Any, seen: frozenset[int] = frozenset()) -> str:
-    """A setting in words that are the same in another process.
+    """A description of a setting that is the same in another process.
 
     ``seen`` holds the cells of functions that refer to themselves.
     """
@@ -368,7 +367,7 @@ def words_for(value: Any, seen: frozenset[int] = frozenset()) -> str:
         return f"{type(value).__qualname__} {held}"
     if callable(value):
         name = getattr(value, "__qualname__", type(value).__qualname__)
-        code = getattr(value, "__code__", None)  # functions without a name are told apart by it
+        code = getattr(value, "__code__", None)  # functions without a name differ by it
         words = f"{value.__module__}.{name}"
         if code is None:
             return words

@@ -1,9 +1,9 @@
-"""Settings chosen by labels, where a sample learns and other rows can judge.
+"""Settings chosen by labels: a sample learns, and other rows validate.
 
-A teacher of a sample knows less than many rows do: a model that is true to it can be too simple for
-them. So candidates learn the labels of the sample, simple ones first, and are judged by the labels
-of rows that none has learned from. The simplest is chosen of those that are about as good as the
-best; numbers of weights do not count, since all rows decide on them later.
+A teacher fitted to a sample knows less than all rows do, and a model that is faithful to it can be
+too simple. So candidates learn the labels of the sample, simple ones first, and are judged by their
+log loss at rows that no candidate has learned from. The simplest candidate that is about as good as
+the best is chosen; numbers of weights do not count, because all rows determine them later.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from sdgm.scale.sampling import Picked
 def chosen_by_labels(
     picked: Picked, others: Picked, classes: np.ndarray[Any, Any], plan: Plan, run: Run
 ) -> Fit:
-    """The simplest model of a sample that is about as good as the best, at rows not learned from.
+    """The simplest model of a sample that is about as good as the best on held-out rows.
 
     Parameters
     ----------
     picked : Picked
         The sample.
     others : Picked
-        Rows to judge by; those of the sample are left out, unless there are no others.
+        Rows for validation; those of the sample are left out, unless there are no others.
     classes : (C,) array
         Labels.
     plan : Plan
@@ -48,7 +48,7 @@ def chosen_by_labels(
     failures: list[Exception] = []
 
     def attempt(parameters: dict[str, Any]) -> bool:
-        """Whether the user lets others follow."""
+        """Whether to continue; false after an interrupt by the user."""
         own, number = plan.with_settings(parameters), len(tried) + len(failures)
         try:
             fit = label_fit(picked, classes, own, run.at(f"candidate {number}"))
@@ -80,7 +80,7 @@ def chosen_by_labels(
     if not tried:
         raise failures[0]
     limit = enough()
-    tried.sort(key=lambda each: each.candidate.divergence > limit)  # in each part simple ones first
+    tried.sort(key=lambda each: each.candidate.divergence > limit)  # simple ones first in each part
     best = tried[0]
     if run.verbose:
         print(f"[sdgm] chosen: {summary(best.candidate)}", flush=True)
@@ -94,7 +94,7 @@ def chosen_by_labels(
 def unseen_labels(picked: Picked, others: Picked, n_classes: int) -> Sample:
     """Rows that are not in the sample, with their labels as frequencies of the classes."""
     is_new = ~np.isin(others.number, picked.number)
-    if not is_new.any():  # the sample has all rows that count
+    if not is_new.any():  # the sample has all rows of positive weight
         is_new[:] = True
     return Sample(others.X[is_new], np.eye(n_classes)[others.y[is_new]], others.s[is_new])
 
@@ -109,5 +109,5 @@ def label_fit(picked: Picked, classes: np.ndarray[Any, Any], plan: Plan, run: Ru
 
 
 def no_scale(kernel: str) -> float:
-    """For forms whose columns are the same whatever the rows: they have no kernel."""
+    """For forms whose columns do not depend on the rows: they have no kernel."""
     raise ValueError(f"kernel={kernel!r} has a scale, which labels do not choose.")

@@ -40,8 +40,8 @@ from sdgm.scale.sampling import (
 from sdgm.scale.table import LARGE_ROWS as LARGE_ROWS
 from sdgm.scale.threads import in_threads
 
-# rows up to which the teacher and the choice have all of them. Beyond, labels of all rows decide on
-# the weights, which takes longer than a teacher of so many
+# number of rows up to which the teacher and the choice use all rows. With more, the labels of all
+# rows determine the weights, which takes longer than a teacher of this many rows
 CHOSEN_AT_ONCE = 16_384
 # one in this many rows of the second sample is used to find the mode while columns are added back
 PART = 4
@@ -70,7 +70,7 @@ def why_not_by_sums(plan: Plan) -> str | None:
 def fit_many_rows(
     table: RowSource, n_inputs: int, classes: np.ndarray[Any, Any], plan: Plan, run: Run
 ) -> Fit:
-    """Structure from a sample, weights from all rows; after an interrupt those of the last stage.
+    """Structure from a sample, weights from all rows; after an interrupt, those of the last stage.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def fit_many_rows(
     if n_inputs == 0:
         raise ValueError("X has 0 feature(s), but a classifier needs at least one.")
     seed = run.seeds(plan.seeds)[0]
-    # relevance vectors of labels take minutes where classes are many; a teacher's are few
+    # learning relevance vectors from labels takes minutes with many classes; from a teacher they
+    # are few
     labels_choose = can_be_taught(plan) and plan.form.candidate_basis(n_inputs) is not None
     with in_threads():
         class_rows = rows_by_class(table, len(classes))
@@ -108,7 +109,7 @@ def fit_many_rows(
     try:
         with in_threads() as n_threads:
             for stage in refinements(table, class_rows, seed, n_threads):
-                warn_about(fit.training)  # of the last stage the caller is told
+                warn_about(fit.training)  # the caller warns about the last stage
                 fit = refined(fit, stage, plan, run.at(stage.name))
                 if fit.is_interrupted:
                     break
@@ -118,20 +119,20 @@ def fit_many_rows(
 
 
 def fit_to_sample(picked: Picked, classes: np.ndarray[Any, Any], plan: Plan, run: Run) -> Fit:
-    """What a sample says by itself: of a teacher of it, or with settings that are not chosen."""
+    """The fit to a sample: from a teacher of the sample, or with given settings."""
     problem = prepared(picked.X, classes[picked.y], picked.s, plan)
     targets = targets_for(problem, plan)
     if targets is None:
         return fit_problem(problem, plan, run)
     fit = fit_automatically(targets, problem, plan, run)
-    # labels of all rows go on from what was learned of the teacher
+    # the fit to the labels of all rows continues from what was learned from the teacher
     return replace(fit, training=replace(fit.training, learned_reference=False))
 
 
 def refinements(
     table: RowSource, class_rows: FloatArray, seed: int, n_threads: int
 ) -> Iterator[Stage]:
-    """What follows the fit to a sample."""
+    """The stages after the fit to a sample."""
     if len(table) <= 2 * MIDDLE_ROWS:
         yield Stage("all rows", table, ADMISSIONS)
         return

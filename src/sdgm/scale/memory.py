@@ -1,4 +1,4 @@
-"""How much memory there is, what a fit needs, and the refusal of what does not fit."""
+"""Available memory, the memory that a fit needs, and the refusal of fits that need more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes that this process can have: what the machine has, or less if a limit is set."""
+    """Bytes that this process can use: the memory of the machine, or a lower limit."""
     return min(physical_memory(), address_space(), cgroup_limit())
 
 
@@ -40,7 +40,7 @@ def address_space() -> float:
 
 @cache
 def cgroup_limit() -> float:
-    """The smallest of `cgroup_limits`, read once: small fits take less time than the files do."""
+    """The smallest of `cgroup_limits`, read once, because reading takes longer than a small fit."""
     return min(cgroup_limits(), default=float("inf"))
 
 
@@ -59,7 +59,7 @@ def cgroup_limits() -> Iterator[float]:
             root, name = CGROUPS / "memory", "memory.limit_in_bytes"
         else:
             continue
-        # a group has no more than those above it. Inside of a container its own may be the root
+        # a group has at most the memory of its parents. Inside a container its own may be the root
         own = PurePosixPath(path.lstrip("/"))
         for group in (own, *own.parents):
             try:
@@ -71,7 +71,7 @@ def cgroup_limits() -> Iterator[float]:
 
 
 def require_memory(n_bytes: float, what: str, remedies: Sequence[str]) -> None:
-    """Refuse a problem that does not fit, before allocating anything.
+    """Refuse a problem that does not fit in memory, before allocating anything.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def in_words(n_bytes: float) -> str:
 # compared with measured peaks in ``tests/scale/test_memory_estimate.py``. They are of the first
 # pass, with all weights; how much pruning saves later is unknown in advance.
 NUMBER = 8.0  # bytes
-# numbers of its largest array up to which nobody asks whether a fit has enough memory: some copies
-# of half a megabyte are less than importing numpy takes
+# size of the largest array of a fit up to which memory is not checked: some copies of half a
+# megabyte are less than importing numpy takes
 SMALL_NUMBERS = 1 << 16
 # weights up to which their covariance is kept
 MAX_COVARIANCE = 4_000
@@ -124,30 +124,30 @@ EXPLICIT_COPIES = 6
 FACTOR_COPIES = 5.5
 # of a kernel matrix: itself, with a constant, scaled, LAPACK's copy, and its two factors
 GRAM_COPIES = 6
-# values per weight: four arrays of the state, now and before, and what decides on their next alpha
+# values per weight: four arrays of the state, current and previous, and the terms of the next alpha
 WEIGHT_COPIES = 40
 # of the covariance of the weights: curvature, factor, inverse, two triangles, scaled
 COVARIANCE_COPIES = 6
 
 
 def feature_bytes(N: int, D: int, H: int) -> float:
-    """To make H features of N rows with D inputs into a design."""
+    """To make a design from H features of N rows with D inputs."""
     small = min(N, H)  # rows of square factors: the identity or singular vectors, scaled
     return NUMBER * (TABLE_COPIES * N * D + COLUMN_COPIES * N * H + 3 * small**2)
 
 
 def explicit_bytes(N: int, D: int, n_features: int) -> float:
-    """To make the explicit features of a kernel into a design."""
+    """To make a design from the explicit features of a kernel."""
     return NUMBER * (TABLE_COPIES * N * D + EXPLICIT_COPIES * N * n_features)
 
 
 def factor_bytes(N: int, D: int, rank: int) -> float:
-    """To make a kernel into a design by a factorisation of this rank."""
+    """To make a design from a kernel by a factorisation of this rank."""
     return NUMBER * (TABLE_COPIES * N * D + FACTOR_COPIES * N * rank)
 
 
 def gram_bytes(N: int, D: int, n_columns: int) -> float:
-    """To make a matrix of kernel values into a design."""
+    """To make a design from a matrix of kernel values."""
     return NUMBER * (TABLE_COPIES * N * D + GRAM_COPIES * N * n_columns)
 
 
@@ -193,7 +193,7 @@ def learning_bytes(
 
 
 def n_free(n_components: int, recipe: Recipe) -> int:
-    """Components that have weights: not all where one is pinned, or of two says it all."""
+    """Components with weights: one less if one is pinned, or if one of two is enough."""
     preparation = recipe.preparation
     if preparation.pinned or (preparation.ties_two and n_components == 2):
         return n_components - 1

@@ -36,10 +36,10 @@ from sdgm.scale.memory import keeps_covariance
 # multiplications in all passes of the outer loop together, some seconds: with millions of rows the
 # weights hardly depend on the precisions
 PASSED_WORK = 4.5e10
-# limits on the number of passes: the second one reacts to the changes of the first; thirty are few
-# compared with the 500 of a fit, because most has converged on the sample
+# limits on the number of passes: the second pass reacts to the changes of the first; thirty are few
+# compared with the 500 of a fit, because most quantities have converged on the sample
 LEAST_PASSES, MOST_PASSES = 2, 30
-# passes if more rows follow, and Newton steps in each
+# number of passes if more rows follow, and of Newton steps in each
 MIDDLE_PASSES, MIDDLE_NEWTON = 8, 2
 # multiplications of one pass above which few steps to the mode are taken: about as many as
 # PASSED_WORK allows for all passes together
@@ -87,16 +87,16 @@ class ModelColumns:
 
     @property
     def n_columns(self) -> int:
-        """How many there are, with the constant."""
+        """Number of columns, with the constant."""
         return 1 + len(self.basis)
 
     def take(self, columns: IntArray) -> ModelColumns:
-        """The constant, which is column zero, and these of the others."""
+        """The constant, which is column zero, and a selection of the others."""
         return replace(self, basis=self.basis.take(columns - 1))
 
     def __call__(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            # in this layout whatever that of X is, since products of matrices round by it
+            # always in this layout, because the rounding of matrix products depends on it
             standardized = np.subtract(X, self.scaler.center, order="C")
             standardized *= self.scaler.inverse_scale
         furthest = np.abs(standardized).max(initial=0.0)
@@ -118,7 +118,7 @@ class AllRows:
     table : RowSource
         With inputs in place of Z.
     columns : ModelColumns
-        All that may be used.
+        All columns that may be used.
     norm : (1 + n_columns,) array
         Root mean square of each over all rows, or one.
     sample : BlockedRows or None
@@ -138,7 +138,7 @@ class AllRows:
         recipe: Recipe,
         sample: BlockedRows | None = None,
     ) -> AllRows:
-        """With the norms by a pass over the rows."""
+        """All rows, with norms computed in one pass."""
         norm = root_mean_squares(mapped(table, columns))
         return cls(
             table,
@@ -195,7 +195,7 @@ class AllRows:
             return None
 
     def with_columns_back(self, state: State, recipe: Recipe) -> State:
-        """The state with weights that would each add to the evidence, noise hardly among them."""
+        """The state with weights that would each increase the evidence; few are noise."""
         V = np.zeros((len(self.norm), state.n_components))
         V[state.column, state.component] = state.w / self.norm[state.column]
         mixture = Mixture(V, np.log(state.pi), state.component_class)
@@ -204,13 +204,14 @@ class AllRows:
         quality = quality_of_absent(rows, sample, mixture, state, self.norm)
         k, h = np.nonzero(~np.isnan(quality.ratio))
         ratio, surprise = quality.ratio[k, h], quality.surprise[k, h]
-        # those that add most, if many: they say the same as others, and will be tested again
+        # if there are many, those that add most: others are redundant with them, and will be tested
+        # again
         best = np.argsort(-ratio, kind="stable")[: may_come_back(state)]
         best = best[(is_no_noise(surprise) & (ratio > 1.0))[best]]
         k, h = k[best], h[best]
         if len(k) == 0:
             return state
-        # a weak prior: those that share their work with others will be larger than by themselves
+        # a weak prior: weights that are correlated with others will be larger than by themselves
         alpha = np.concatenate([state.alpha, np.full(len(k), recipe.preparation.alpha)])
         component = np.concatenate([state.component, k])
         column = np.concatenate([state.column, h])
@@ -251,7 +252,7 @@ class Stage:
     table : RowSource
         With inputs in place of Z.
     admissions : int
-        Times that columns may come back which the model does not use.
+        How often columns that the model does not use may be added back.
     sample : BlockedRows or None
         A part of the rows that led to the model; its information directs the steps.
     few : BlockedRows or None
@@ -279,7 +280,7 @@ class Stage:
 
 
 def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
-    """Go on learning with the rows of a stage."""
+    """Continue learning with the rows of a stage."""
     model, admissions = fit.model, 0
     candidates = plan.form.candidate_basis(len(model.scaler.center))
     if candidates is not None and plan.recipe.learns_alpha and plan.max_weights is None:
@@ -296,7 +297,7 @@ def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
         log_evidence=result.records[-1].log_evidence,
         history=[*fit.training.history, *result.records],
         stop_reason=result.stop.value,
-        # with millions of rows learning ends after a few passes by intent
+        # with millions of rows, learning ends after a few passes on purpose
         converged=result.stop in (Stop.CONVERGED, Stop.EMPTY, Stop.MAX_ITER),
     )
     model = model.with_weights(refinement.state, refinement.covariance)
@@ -305,7 +306,7 @@ def refined(fit: Fit, stage: Stage, plan: Plan, run: Run) -> Fit:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What learning from the rows of a stage led to, in the user's units."""
+    """The result of learning from the rows of a stage, in the user's units."""
 
     state: State
     result: Result
@@ -313,7 +314,7 @@ class Refinement:
 
 
 def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refinement:
-    """Go on learning from the weights of a model, all of whose columns may be used."""
+    """Continue learning from the weights of a model; all of its columns may be used."""
     table, columns = stage.table, ModelColumns(model.scaler, model.basis)
     total = class_totals(table, model.state.n_classes)
     stage = stage.standing_for(total)
@@ -322,7 +323,7 @@ def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refine
     state = rows.in_units_of_norms(with_shares(class_share, model.state))
     # the weights at their mode, while the precisions stay as they are
     in_few_steps = not stage.is_last or work_with_more(len(table), state, columns) > HEAVY_WORK
-    # as far as few steps and the passes below take them
+    # as far as a few steps and the passes below bring them
     to_mode = one_climb(recipe, FEW_STEPS if in_few_steps else STEPS_TO_MODE)
 
     def is_near(some: BlockedRows | None, state: State) -> bool:
@@ -331,7 +332,7 @@ def refine(model: FittedModel, stage: Stage, recipe: Recipe, run: Run) -> Refine
     def climbed(name: str, state: State, otherwise: State, *, by_few: bool = False) -> State:
         by = replace(rows, table=stage.few) if by_few and is_near(stage.few, state) else rows
         try:
-            # the few have other shares of classes, which a test of the constant would see
+            # the class shares of these few rows differ, which would affect the test of the constant
             return with_shares(class_share, by.learn(state, to_mode, run.at(name)).state)
         except FactorizationError:
             return otherwise

@@ -40,7 +40,7 @@ class RowReader(Protocol):
 
 
 def all_in_memory(X: Any) -> Any:
-    """A table that is read in parts as an array; others as they are, but for the path of one."""
+    """A table that is read in parts, as an array; other tables unchanged; paths are refused."""
     if isinstance(X, str | os.PathLike):
         raise TypeError(
             f"X is the path {os.fspath(X)!r}, not a table; open it, a .npy file with "
@@ -86,16 +86,16 @@ def blocked_table(
                 f"Input X contains NaN or infinity: {block[n, d]} in row {start + n}, column {d}; "
                 "fill in or leave out such rows."
             )
-        # weights that take no room would be summed by other code, and rounded otherwise
+        # weights without memory of their own would be summed by other code, with other rounding
         return Rows(block, y[start:stop], np.ascontiguousarray(s[start:stop]), first=start)
 
     return BlockedRows(n_rows, read, n_threads)
 
 
 def hand_back(X: np.memmap[Any, Any]) -> None:
-    """Give up the pages of a mapped file that were read; the system may keep them in its cache.
+    """Release the pages of a mapped file that were read; the system may keep them in its cache.
 
-    They would count as memory of this process until there is no other left.
+    Otherwise they count as memory of this process until no other is left.
     """
     mapping = getattr(X, "_mmap", None)
     # pages of a private mapping may have been written to

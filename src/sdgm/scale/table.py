@@ -33,14 +33,14 @@ def table_of(
     else:
         X, y = validate_data(estimator, X, y, dtype=np.float64)
     check_labels(y)
-    s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no room
+    s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no memory
     if sample_weight is not None or estimator.class_weight is not None:
         s = checked_sample_weight(sample_weight, y)
         labels, number = np.unique(y, return_inverse=True)
         factors = class_factors(estimator.class_weight, labels, weights_of_labels(number, s))
         s *= np.broadcast_to(factors, len(labels))[number]
     classes = np.unique(y if sample_weight is None else y[s > 0.0])
-    # labels that no row of positive weight has count for nothing, as any class
+    # labels that only rows of weight zero have are encoded as any class
     codes = np.searchsorted(classes, y).astype(np.int32)
     np.minimum(codes, len(classes) - 1, out=codes)
     with in_threads() as n_threads:
@@ -48,12 +48,12 @@ def table_of(
 
 
 def is_on_disk(X: Any) -> bool:
-    """Whether rows are read when they are wanted."""
+    """Whether rows are read when they are needed."""
     return isinstance(X, np.memmap | RowReader)
 
 
 def check_table(X: Any) -> None:
-    """Refuse what is no table of numbers."""
+    """Refuse an X that is not a table of numbers."""
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, got shape {tuple(X.shape)}; reshape it.")
     kind = getattr(X, "dtype", None)

@@ -11,11 +11,11 @@ from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
 from sdgm.core.data.rows import Crew, crew_of
 
-# multiply-adds of one pass over the rows from which threads of our own share them out; below,
-# handing out the work takes longer than doing it
+# multiply-adds of one pass over the rows above which our own threads share the rows; below,
+# distributing the work takes longer than doing it
 SHARED_WORK = 5e7
-# the same for the threads of BLAS. Those of numpy's copy and of scipy's wait for work at full
-# speed, in each other's way: fits of seconds took twice as long with two threads as with one
+# the same for the threads of BLAS. The threads of numpy's BLAS and of scipy's BLAS wait for work by
+# spinning and slow each other down: fits of seconds took twice as long with two threads as with one
 BLAS_WORK = 2e10
 # rows of the table per row of the largest matrix from which on our own threads take less time than
 # those of BLAS, which also help to factorise
@@ -28,7 +28,7 @@ def _controller() -> ThreadpoolController:
 
 
 def n_blas_threads() -> int:
-    """Threads that BLAS would take, if nobody held it to one."""
+    """Number of threads that BLAS would use if it were not limited to one."""
     if _held.count:
         return _held.n_threads
     blas = [each["num_threads"] for each in _controller().info() if each["user_api"] == "blas"]
@@ -42,7 +42,7 @@ def sharing_threads(n_rows: int, size: int) -> int:
 
 @contextmanager
 def learning_threads(n_rows: int, work: float, size: int) -> Iterator[Crew | None]:
-    """Threads for passes over rows in memory that take so much work: a crew, or those of BLAS.
+    """Threads for passes over rows in memory with this much work: a crew, or those of BLAS.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def learning_threads(n_rows: int, work: float, size: int) -> Iterator[Crew | Non
 
 @contextmanager
 def blas_threads(work: float) -> Iterator[None]:
-    """Keep BLAS on one thread for passes of so little work that more would not pay."""
+    """Keep BLAS on one thread for passes with so little work that more threads would not pay."""
     if work >= BLAS_WORK:
         yield
         return
@@ -73,14 +73,14 @@ def blas_threads(work: float) -> Iterator[None]:
 
 @contextmanager
 def in_threads() -> Iterator[int]:
-    """As many threads of our own as BLAS would take, each with a BLAS of one thread."""
+    """As many threads of our own as BLAS would use, each with a single-threaded BLAS."""
     n_threads = n_blas_threads()
     with one_blas_thread():
         yield n_threads
 
 
 class Held:
-    """How many fits of this process hold BLAS to one thread, and what it had before."""
+    """Number of fits of this process that limit BLAS to one thread, and its previous limits."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -94,7 +94,7 @@ _held = Held()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS on one thread; the last of several fits side by side gives the others back."""
+    """Keep BLAS on one thread; the last of several concurrent fits restores the others."""
     with _held.lock:
         if _held.count == 0:
             _held.n_threads = n_blas_threads()

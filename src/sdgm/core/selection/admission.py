@@ -1,8 +1,9 @@
 """Which weights outside the model would increase its evidence.
 
-Tipping and Faul's test: with the gradient Q of a weight at zero, and S what the other weights leave
-of its curvature, the evidence grows if ``Q^2 > S``. A third of all noise weights pass. The number
-that fail estimates how many are noise, and so the ratio above which few that pass are noise.
+Tipping and Faul's test: with the gradient Q of a weight at zero, and the part S of its curvature
+that the other weights leave, the evidence increases if ``Q^2 > S``. A third of all noise weights
+pass. The number that fail gives an estimate of the number of noise weights, and hence the ratio
+above which few of those that pass are noise.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sdgm.core.solvers.precision import FactorizationError, robust_precision_cho
 
 # false discovery rate of the admitted weights; learning goes on and removes those that are noise
 MOST_NOISE = 0.2
-# part of all noise whose ratio is above one: it is a squared standard normal number
+# share of noise weights whose ratio is above one: the ratio is a squared standard normal number
 ABOVE_ONE = 0.3173
 # limits for computing the curvature that the active weights leave to the others: numbers, 32 MB per
 # copy, of which there are several;

@@ -29,7 +29,7 @@ from sdgm.core.objective.derivatives import class_weights, derivatives_of_rows, 
 from sdgm.core.objective.whitening import whiten
 from sdgm.core.solvers.precision import precision_cholesky, robust_precision_cholesky
 
-# share of the weights, at least one, that are removed before the others are re-estimated
+# fraction of the weights, at least one, that is removed before the others are re-estimated
 SHARE = 0.02
 # loss of log posterior up to which the quadratic approximation selects the cheapest weight, and
 # the number of candidates that are refitted beyond it
@@ -57,8 +57,8 @@ class Point:
     state : State
         At its mode.
     cost : float
-        What the quadratic says that the step to this point costs in log posterior; zero for the
-        first point, and where only components without rows left or differences of scores were
+        Loss of log posterior of the step to this point, by the quadratic approximation; zero for
+        the first point, and if only components without rows were removed or score differences were
         written with fewer weights.
     log_likelihood, log_posterior, log_evidence : float
         As in `Record`.
@@ -82,23 +82,24 @@ def eliminate(
 ) -> Iterator[Point]:
     """The path from a state to fewer and fewer weights, each point at its mode.
 
-    The number of weights falls by more than one where a component without rows leaves, and where
-    all components use a column: one then does without it, which changes no score difference.
+    The number of weights decreases by more than one if a component without rows is removed, or if
+    all components use a column: it is then removed from one of them, which changes no score
+    difference.
 
     Parameters
     ----------
     rows : Rows
-        What the state was learned from.
+        The rows that the state was learned from.
     Rt : (H, p) array
         Transposed right factor of the design ``Phi = Z R``.
     state : State
         Where to start; the first point is this state at its mode.
     recipe : Recipe
-        Of these, whether pi carries the class prior and when a component counts as empty.
+        Used for whether pi includes the class prior, and when a component counts as empty.
     min_weights : int
-        End of the path, or below where the last step takes several.
+        End of the path; the last step may go below.
     step : int, optional
-        How many weights leave before the others are estimated again; by default one in fifty.
+        Number of weights to remove before the others are re-estimated; by default one in fifty.
 
     Yields
     ------
@@ -128,12 +129,12 @@ def eliminate_within(
     rows, Rt, state, recipe
         As in `eliminate`.
     room : callable
-        What a state may lose yet, in nats per row; negative where too much is lost.
+        The loss that is still allowed at a state, in nats per row; negative if too much is lost.
 
     Yields
     ------
     point : Point
-        Near its mode, with room for it. The first has the weights of the state.
+        Near its mode, within the bound. The first has the weights of the state.
     """
     rows, total = rows.without_initial_r(), float(rows.s.sum())
     recipe = nearly_settling(recipe, total)
@@ -207,8 +208,8 @@ def at_mode(rows: Rows, Rt: FloatArray, state: State, cost: float, recipe: Recip
 def mode_covariance(rows: Rows, Rt: FloatArray, state: State) -> FloatArray:
     """Inverse of minus the second derivative of the log posterior at the mode: (n, n).
 
-    Unlike Lambda, which takes r as known, it also has the information that is missing because the
-    component of a sample is not known; without mixtures the two are the same.
+    Unlike Lambda, which takes r as known, it includes the information that is missing because the
+    component of a sample is unknown; without mixtures the two are the same.
     """
     whitening = whiten(Rt, state)
     mixture = mixture_at(whitening, whitening.to_theta(state.w), state)

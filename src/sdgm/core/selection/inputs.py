@@ -1,9 +1,9 @@
 """Forward selection of inputs by the variance of a teacher's logits that their terms explain.
 
 The softmax is linearised around the teacher (`screening`): its logits are regressed on monomials of
-the inputs. An input comes with its linear term, its square and its products with the inputs chosen
-before it; the input whose terms explain most of what is left is next. A step is a Schur complement,
-so that no regression is fitted twice.
+the inputs. An input adds its linear term, its square and its products with the inputs chosen before
+it; the input whose terms explain most of the remaining variance is chosen next. A step is a Schur
+complement, so that no regression is fitted twice.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sdgm.core.selection.screening import Linearised
 # terms up to which there are products of inputs, as for up to 30 inputs: the regression takes a
 # tenth of a second; beyond there are squares only
 MOST_TERMS = 500
-# inputs beyond which only those are looked at that explain most by themselves
+# number of inputs above which only those that explain most by themselves are considered
 MOST_INPUTS = 1_000
-# precision of the weights of columns of unit mean square, which the rows decide on where they can
+# prior precision of the weights of columns of unit mean square, weak compared with the rows
 RIDGE = 1.0
 
 
 def inputs_in_order(X: FloatArray, rows: Linearised, n_inputs: int) -> IntArray:
-    """Inputs in the order in which they explain most of the logits: (n_inputs,).
+    """Inputs in the order of forward selection: (n_inputs,).
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def forward_order(terms: Monomials, A: FloatArray, b: FloatArray, n_inputs: int)
 
 
 def terms_with(terms: Monomials, j: int, chosen: list[int]) -> IntArray:
-    """Terms that an input adds to those of the inputs chosen before."""
+    """Terms that an input adds to those of the inputs chosen so far."""
     known = np.array([-1, j, *chosen])
     has = (terms.first == j) | (terms.second == j)
     return np.flatnonzero(has & np.isin(terms.first, known) & np.isin(terms.second, known))
 
 
 def remove(g: IntArray, A: FloatArray, b: FloatArray) -> None:
-    """Take what some terms explain out of all others and of the responses, in place."""
+    """Remove what some terms explain from all others and from the responses, in place."""
     across = A[:, g].copy()
     b -= across @ solved(A[np.ix_(g, g)], b[g])
     A -= across @ solved(A[np.ix_(g, g)], across.T)

@@ -1,16 +1,16 @@
-"""Which columns a model needs that learns from probabilities: a first, generous look.
+"""Screening of columns for a model that learns from probabilities.
 
 With the probabilities P of a teacher known, and with them its logits f, the softmax can be
 linearised once. To second order the log likelihood of scores g is then
 ``-sum_n s_n P_nc (1 - P_nc) (f_nc - g_nc)^2 / 2`` for every class by itself: regressions with known
 noise, in which thousands of columns are judged in a fraction of a second.
 
-1. `ranked` takes the columns one after the other that explain most of all logits: the pool.
+1. `ranked` selects, one after the other, the columns that explain most of all logits: the pool.
 2. `relevant` chooses from the pool for each class by its evidence (Tipping and Faul, "Fast marginal
    likelihood maximisation for sparse Bayesian models", 2003).
 
-What is left is where `learn` starts; it decides jointly. So both believe that rows count more often
-than they do, and keep more than a regression by itself would.
+`learn` starts from the result and selects jointly. Therefore both count rows more often than they
+occur, and keep more columns than a regression by itself would.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from scipy.linalg import lapack
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.model.state import State
 
-# share of equal probabilities that is mixed into those of the teacher: where it is sure, its logits
-# stay bounded and its rows keep a say
+# share of uniform probabilities that is mixed into those of the teacher: where it is certain,
+# logits stay bounded and rows keep some weight
 EVEN_SHARE = 0.02
 # how many times more often rows count here than in learning. Without it, error on the vowel set (11
 # classes) 7.4 instead of 3.7%
 GENEROUS = 4.0
 # log evidence that a column of the pool must add over all classes
 LEAST_GAIN = 0.5
-# columns beyond which only those are looked at that explain most by themselves
+# number of columns above which only those that explain most by themselves are considered
 MAX_COLUMNS = 2_000
 # columns of the pool, and weights that learning starts with, at most and at least per class. With
 # 800 weights 1,000 rows of the letter set (26 classes) have an error of 21.3 instead of 19.8% in
 # the dual form, in two thirds of the time
 MAX_POOL = 250
 MAX_WEIGHTS, MIN_WEIGHTS = 1_000, 8
-# part of a column that the pool leaves, below which it says the same
+# part of a column that the pool leaves unexplained, below which the column is redundant
 SAME = 1e-6
 # gain of log evidence below which `relevant` ends, and its steps per weight that it may keep
 LEAST_STEP = 1e-2

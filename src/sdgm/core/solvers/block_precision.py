@@ -1,9 +1,9 @@
 """The posterior precision of many components: its diagonal blocks, and products with the whole.
 
-The matrix of m x m numbers is never formed. What the evidence needs of its inverse is taken from
-the diagonal blocks, one per component: coupling between components is of the order of P_k P_l, and
-small where there are many. Newton's direction is exact nevertheless: conjugate gradients, with
-products that cost as much as a gradient, and the blocks to begin with.
+The matrix of m x m numbers is never formed. The parts of its inverse that the evidence needs are
+taken from the diagonal blocks, one per component: the coupling between components is of the order
+of P_k P_l, and small if there are many. Newton's direction is exact nevertheless: it comes from
+conjugate gradients, with products that cost as much as a gradient and the blocks as preconditioner.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class BlockPrecision:
     def from_blocks(
         cls, coordinates: Sequence[slice], curvature: list[FloatArray]
     ) -> BlockPrecision:
-        """Factorise, climbing the jitter ladder when needed; the same block only once."""
+        """Factorise, adding jitter if needed; equal blocks only once."""
         factors = {id(C): C for C in curvature}
         factors = {name: robust_precision_cholesky(C) for name, C in factors.items()}
         return cls(coordinates, curvature, [factors[id(C)] for C in curvature])

@@ -61,7 +61,7 @@ class GradientPoint(NamedTuple):
         return NewtonPoint(self.theta, self.mixture, self.fit, precision, direction, gain)
 
 
-# from a mixture and its whitened weights to where a climb ended, and how many steps it took
+# from a mixture and its whitened weights to the end of a climb, and its number of steps
 Climb = Callable[[Mixture, FloatArray], tuple[NewtonPoint, int]]
 
 
@@ -73,16 +73,17 @@ class Target(NamedTuple):
     tol : float
         Gain that the next step promises at the end.
     max_steps, steps_to_mode : int
-        Newton steps at most; the latter where the mode is to be reached, or r comes from the start.
+        Maximum number of Newton steps; the latter if the mode is to be reached, or r comes from the
+        start.
     to_mode : bool
-        Whether the mode is to be reached, and not only neared.
+        Whether the mode is to be reached, not only approached.
     r_from : Mixture or None
         The model that gives r, held fixed (the paper's M-step); None for the model itself, which
         makes the log likelihood the objective and the step one of the EM gradient algorithm.
     saddle_free : bool
-        Whether steps leave a saddle as fast as they come to a mode, rather than as EM does.
+        Whether steps leave a saddle as fast as they approach a mode, rather than as slowly as EM.
     exact_precision : bool
-        Whether the precision at the end is needed as it is, and not only nearly.
+        Whether the precision at the end must be exact, not only approximate.
     """
 
     tol: float
@@ -131,7 +132,7 @@ def backtracking(
     *,
     complete: bool,
 ) -> P | None:
-    """Where the longest of the steps 1, 1/2, 1/4, ... leads that does not lower the objective."""
+    """The point after the longest step, 1, 1/2, 1/4, ..., that does not lower the objective."""
     before = log_posterior(here.fit, here.theta, complete=complete)
     for halvings in range(MAX_HALVINGS):
         theta = here.theta + 0.5**halvings * here.direction
@@ -152,7 +153,7 @@ MAX_OBSERVED = 1000
 
 
 def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
-    """A climb with the whole Newton matrix, or by rows where they are fewer than coordinates.
+    """A climb with the whole Newton matrix, or in row space if there are few rows.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: boo
     several : bool
         Whether some class has several components.
     """
-    # from a start w has a long way to go, and the components of a class are to part on it
+    # from an initial state, w is far from the mode, and the components of a class must separate
     goes_far = target.to_mode or rows.has_initial_r
     follows_r = target.r_from is None and not rows.has_initial_r
     return partial(
@@ -241,9 +242,10 @@ def newton_point(
         one: Newton's method proper on the log likelihood, without the slow tail of EM. Not with
         many coordinates and fewer rows.
     saddle_free : bool
-        Where it is not positive definite, step with it all the same, made so.
+        If it is not positive definite, modify it to be so and step with it.
     robust : bool
-        Whether to go far to factorise the precision: where there is no other point to turn to.
+        Whether to factorise the precision at any cost, because there is no other point to return
+        to.
     """
     few_rows = isinstance(rows, Rows) and len(rows) < len(theta)
     if few_rows and not (observed and len(theta) <= MAX_OBSERVED):
@@ -268,7 +270,7 @@ def row_space_point(
     r_from: Mixture | None,
     robust: bool,
 ) -> NewtonPoint:
-    """The same by a matrix of N x N numbers, where there are fewer rows than coordinates."""
+    """The same with an N x N matrix, if there are fewer rows than coordinates."""
     fit, grad, Gt, P_cm = row_space_derivatives(rows, mixture, r_from, whitening)
     precision = RowSpacePrecision.from_rows(Gt, P_cm, whitening.coordinates, robust=robust)
     point = GradientPoint(theta, mixture, fit, grad - theta)

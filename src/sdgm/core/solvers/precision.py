@@ -32,7 +32,7 @@ FLATTEST = 0.02
 
 
 class Precision(Protocol):
-    """What learning asks of ``I + curvature``; V is its inverse."""
+    """What learning needs from ``I + curvature``; V is its inverse."""
 
     @property
     def half_log_det(self) -> float:
@@ -73,7 +73,7 @@ class DensePrecision:
 
     @cached_property
     def _shrinkage(self) -> FloatArray:
-        # I - V = V curvature, which does not cancel for the weights that are about to die
+        # I - V = V curvature, which does not cancel for weights that are about to be pruned
         return lapack.dpotrs(self.cholesky, self.curvature, lower=1)[0]
 
     def shrinkage(self, coordinates: Sequence[slice]) -> list[FloatArray]:
@@ -88,7 +88,7 @@ class DensePrecision:
 
 
 class Block(NamedTuple):
-    """What one component adds to `RowSpacePrecision`."""
+    """The contribution of one component to `RowSpacePrecision`."""
 
     where: slice  # its coordinates
     curvature: FloatArray  # G_k' diag(s p_k) G_k: (m_k, m_k)
@@ -109,7 +109,7 @@ class RowSpacePrecision:
     ) -> RowSpacePrecision:
         """Factorise, from whitened columns (m, N) times the root of s, and P(c, m | x), (K, N).
 
-        With ``robust`` the matrices of single components may need something on their diagonal.
+        With ``robust``, jitter may be added to the diagonals of single components.
         """
         blocks = []
         S = np.zeros((Gt.shape[1],) * 2, order="F")
@@ -213,7 +213,7 @@ def saddle_free_cholesky(cholesky: FloatArray, missing: FloatArray) -> FloatArra
 
 
 def trouble(curvature: FloatArray) -> FactorizationError:
-    """The error to raise when nothing helped."""
+    """The error to raise if no jitter was enough."""
     return FactorizationError(
         "the posterior precision of the weights cannot be factorised (largest entry "
         f"{np.abs(curvature).max():.3g}); standardise the inputs or lower the kernel scale"

@@ -1,4 +1,4 @@
-"""The innermost loop for very many rows: the gradient of all of them, the information of a sample.
+"""The innermost loop for very many rows: the gradient of all rows, the information of a sample.
 
 Newton's matrix costs as much as many gradients. The matrix of a sample is nearly as good, and BFGS
 corrects it by the gradients of earlier steps: a few steps more, each at a fraction of the cost. The
@@ -35,12 +35,13 @@ from sdgm.core.solvers.precision import DensePrecision
 # rows of a sample per coordinate above which its information is near enough to all rows': relative
 # errors are of the order of the root of coordinates by rows, an eighth
 ENOUGH_ROWS = 64
-# steps after which the sample is given up, for Newton steps with all rows; five to ten are usual
+# steps after which Newton steps with all rows replace those with the sample; five to ten are usual
 SAMPLED_STEPS = 25
 # with this many coordinates Newton steps with all rows take too long, and the sample is kept if it
 # has come closer
 MANY_COORDINATES = 256
-# part of the first gain that may then be left: the climb has not stalled, and the next pass goes on
+# part of the first gain that may remain then: the climb has not stalled, and the next pass
+# continues
 COMES_CLOSER = 0.5
 # part of the tolerated gain to end with, since the sample only estimates the gain
 CLOSER = 0.1
@@ -76,7 +77,7 @@ class RowsWithSample:
         return self.rows.total(statistic, width)
 
     def can_direct(self, n_coordinates: int) -> bool:
-        """Whether the sample is large enough; rows of unequal weights count as fewer."""
+        """Whether the sample is large enough, by its effective number of rows."""
         s, s_squared = self.sample.total(
             lambda block: np.array([block.s.sum(), block.s @ block.s]), 1
         )
@@ -105,9 +106,10 @@ def maximize_by_sample(
     observed: bool,
     exact: bool,
 ) -> tuple[NewtonPoint, int]:
-    """Climb to the mode of the log posterior of all rows, by Newton's steps if all else fails.
+    """Climb to the mode of the log posterior of all rows, by Newton steps if everything else fails.
 
-    With many weights the climb may end before; by the sample's information it is near enough then.
+    With many weights the climb may end before the mode, near enough to it by the sample's
+    information.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ class SampleInformation:
     def of(
         cls, sample: RowSource, mixture: Mixture, whitening: Whitening, observed: bool
     ) -> SampleInformation:
-        """By a pass over the sample."""
+        """Computed by a pass over the sample."""
         here = derivatives_of_rows(sample, mixture, None, whitening, missing=observed)
         precision = DensePrecision(here.curvature)
         return cls(precision, observed_cholesky(here, precision))
@@ -190,7 +192,7 @@ class SampleInformation:
 
 
 class Change(NamedTuple):
-    """A step, and the part of the gradient that it took away."""
+    """A step, and the change of the gradient along it."""
 
     step: FloatArray
     of_grad: FloatArray

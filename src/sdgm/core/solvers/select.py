@@ -1,7 +1,7 @@
 """The one place that decides which solver finds the mode, and what each solver costs.
 
-The costs are multiplications and numbers in memory; by the latter `scale.memory` tells whether a
-fit has enough.
+Costs are multiplications and numbers in memory; `scale.memory` uses the latter to decide whether a
+fit has enough memory.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class Solver(StrEnum):
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """What the user asks for, and how much an exact evidence is worth.
+    """The user's choice, and how much an exact evidence is worth.
 
     Attributes
     ----------
     solver : Solver
-        The whole Newton matrix, or its diagonal blocks, or whichever takes less work.
+        The whole Newton matrix, its diagonal blocks, or whichever takes less work.
     blocks_pay : float
-        How many times less work the blocks must be; one where the evidence is approximate anyway,
-        since the rows are a sample.
+        Factor by which blocks must save work; one if the evidence is approximate anyway, because
+        the rows are a sample.
     little_work : float
-        Multiplications of a step up to which the whole matrix is taken in any case; from there to
-        `LITTLE_WORK` blocks must be `MUCH_LESS`.
+        Multiplications of a step up to which the whole matrix is used in any case; from there to
+        `LITTLE_WORK`, blocks must save the factor `MUCH_LESS`.
     """
 
     solver: Solver = Solver.AUTO
@@ -76,7 +76,7 @@ class SolverChoice:
         return newton.climb_to(target, rows, whitening, several)
 
     def uses_blocks(self, n_rows: int, sizes: FloatArray, rank: int) -> bool:
-        """Whether diagonal blocks do in place of the whole Newton matrix, by `cost`."""
+        """Whether diagonal blocks replace the whole Newton matrix, by their cost."""
         if self.solver is not Solver.AUTO:
             return self.solver is Solver.BLOCK
         whole = dense_work(n_rows, sizes)
@@ -97,7 +97,7 @@ class SolverChoice:
         lasts: bool,
         observed: bool,
     ) -> float:
-        """Numbers in memory of the solver that this chooses, as in `dense_numbers`."""
+        """Numbers in memory of the chosen solver, as in `dense_numbers`."""
         m = n_components * rank
         if self.uses_blocks(n_rows, np.full(n_components, float(rank)), rank):
             by_blocks = blocks_numbers(n_rows, rank, n_components, n_threads)

@@ -1,10 +1,10 @@
 """The innermost loop for many components: Newton's method without Newton's matrix.
 
-Directions come from preconditioned conjugate gradients, whose products with the curvature cost as
-much as a gradient, and which end early: far from the mode a rough direction is as good as an exact
-one, and steps stay within a trust radius. The diagonal blocks, which cost as much as dozens of
-products, are computed once where the climb begins, to precondition; and again at its end, for the
-evidence, if that is elsewhere.
+Directions come from truncated preconditioned conjugate gradients, whose products with the curvature
+cost as much as a gradient: far from the mode a rough direction is as good as an exact one, and
+steps stay within a trust radius. The diagonal blocks, which cost as much as dozens of products, are
+computed once at the start of the climb, as preconditioner, and again at its end, for the evidence,
+unless it has hardly moved.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from sdgm.core.solvers.newton import (
 
 # conjugate gradients end when the residual has shrunk by this factor, rough to exact
 ROUGH, EXACT = 0.1, 1e-3
-# or after this many products, half as many again as `select.CG_PRODUCTS` reckons with: wherever
-# they end is uphill, so that this only bounds the work of a step
+# or after this many products, one and a half times `select.CG_PRODUCTS`: any result is an ascent
+# direction, so that this only bounds the work of a step
 MAX_PRODUCTS = 60
 # least number of products after which the blocks are computed again, where that is less work
 MANY_PRODUCTS = 30
@@ -47,7 +47,7 @@ MANY_PRODUCTS = 30
 ROUGH_STEPS = 10
 # trust radius relative to the step that was taken, in full or in part
 FAR, NEAR = 4.0, 1.0
-# log posterior per component that a climb gains before its end counts as elsewhere
+# gain in log posterior per component above which the blocks at the end are computed anew
 ELSEWHERE = 0.1
 # in place of `STEPS_TO_MODE` of the whole matrix, since each is `ROUGH_STEPS`
 STEPS_BY_BLOCKS = 10
@@ -55,7 +55,7 @@ STEPS_BY_BLOCKS = 10
 
 def climb_to(target: Target, rows: RowSource, whitening: Whitening, several: bool) -> Climb:
     """A climb by diagonal blocks; parameters are as in `newton.climb_to`."""
-    # from a start the components of a class are to part
+    # from an initial state, the components of a class must separate
     goes_far = target.to_mode or (rows.has_initial_r and several)
     follows_r = target.r_from is None and not rows.has_initial_r
     return partial(
@@ -177,7 +177,7 @@ class Preconditioner:
 
 
 class Path(NamedTuple):
-    """Where conjugate gradients end, with the length in the norm of the preconditioner."""
+    """The end point of conjugate gradients, with its length in the norm of the preconditioner."""
 
     end: FloatArray
     length: float
@@ -191,7 +191,7 @@ def conjugate_gradients(
     residual: float,
     radius: float = np.inf,
 ) -> Path:
-    """An uphill direction near the solution of ``product(x) = b``.
+    """An ascent direction near the solution of ``product(x) = b``.
 
     Ends early at a direction of negative curvature and at the trust radius. ``residual`` is the
     part of b, in the norm of the inverse, that may be left.
