@@ -14,7 +14,7 @@ from sdgm.core.solvers.precision import FactorizationError
 from sdgm.estimators.plan import plan_of
 from sdgm.estimators.run import Run
 from sdgm.scale import choice, many_rows
-from sdgm.scale.choice import chosen_by_labels, unseen_labels
+from sdgm.scale.choice import chosen_by_labels, scale_by_labels, unseen_labels
 from sdgm.scale.sampling import Picked
 from tests.small_scale import assert_same, make_small
 
@@ -142,12 +142,31 @@ def test_many_rows_need_no_teacher_where_labels_choose(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(many_rows, "targets_for", asked)
     assert_same(SDGMClassifier(random_state=0).fit(X, y), expected)
+    KernelSDGMClassifier(random_state=0).fit(X, y)
+    # relevance vectors of labels take long where classes are many
+    monkeypatch.setattr(many_rows, "MAX_COMPONENTS", 1)
     with pytest.raises(AssertionError, match="a teacher is asked"):
         KernelSDGMClassifier(random_state=0).fit(X, y)
 
 
-def test_labels_choose_no_scale_of_a_kernel() -> None:
-    sample = picked(100)
-    plan = plan_of(KernelSDGMClassifier(random_state=0))
-    with pytest.raises(ValueError, match="kernel='rbf' has a scale"):
-        chosen_by_labels(sample, sample, np.arange(2), plan, Run())
+def test_labels_choose_kernel_and_scale() -> None:
+    """Classes that alternate along an input need a narrow kernel, one Gaussian each a wide one."""
+    scales = []
+    for n_modes, kernel in ((1, "poly"), (4, "rbf")):
+        X, y = gaussians(n_modes, 3_000, 0)
+        model = KernelSDGMClassifier(random_state=0).fit(X, y)
+        assert model.chosen_["kernel"] == kernel
+        X_test, y_test = gaussians(n_modes, 5_000, 1)
+        assert log_loss(y_test, model.predict_proba(X_test)) < 0.4
+        rows = Picked(X, y, np.ones(len(y)), np.arange(len(y)))
+        plan = plan_of(KernelSDGMClassifier(random_state=0))
+        scales.append(scale_by_labels(rows, np.arange(2), plan, "rbf"))
+    assert scales[0] < scales[1]
+
+
+def test_named_settings_of_a_kernel_stay() -> None:
+    X, y = gaussians(2, 1_500, 0)
+    chosen = KernelSDGMClassifier(random_state=0).fit(X, y)
+    assert_same(KernelSDGMClassifier(**chosen.chosen_, random_state=0).fit(X, y), chosen)
+    named = KernelSDGMClassifier(kernel="rbf", gamma=0.5, random_state=0).fit(X, y)
+    assert named.chosen_["gamma"] == 0.5 and named.chosen_["kernel"] == "rbf"

@@ -63,6 +63,9 @@ class Targets:
         Of the teacher, out of sample.
     name : str
         Of the teacher.
+    labels : (n_rows,) array or None
+        Class indices of the rows of the problem, if a model may learn them as well; None where the
+        user names the teacher.
     """
 
     learned: Sample
@@ -70,6 +73,7 @@ class Targets:
     n_rows: int
     log_loss: float
     name: str
+    labels: IntArray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,7 +112,8 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     read = np.arange(rows.X.shape[1]) if problem.inputs is None else problem.inputs
     X = rows_between(rows.X, problem.X, read, n_others)
     name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__
-    return targets_at(Sample(rows.X, P, rows.s), X, proba(seen(X)), log_loss, name)
+    targets = targets_at(Sample(rows.X, P, rows.s), X, proba(seen(X)), log_loss, name)
+    return targets if is_given(teacher) else replace(targets, labels=rows.y)
 
 
 def numbers_between(N: int) -> tuple[int, int]:

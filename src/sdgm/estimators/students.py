@@ -17,7 +17,7 @@ from sdgm.core.inference.relevance import TwoPhase
 from sdgm.core.inference.variations import for_sample, with_few_weights, with_finder
 from sdgm.core.model.basis import Basis
 from sdgm.core.model.design import Design
-from sdgm.core.model.kernels import KernelName
+from sdgm.core.model.kernels import KernelBasis, KernelName
 from sdgm.core.model.state import Record, State
 from sdgm.core.objective.derivatives import class_weights
 from sdgm.core.selection.screening import (
@@ -30,6 +30,7 @@ from sdgm.core.selection.screening import (
 from sdgm.estimators.budget import within_budget
 from sdgm.estimators.distillation import Targets
 from sdgm.estimators.fitting import fit_columns, fit_problem
+from sdgm.estimators.label_ridge import label_ridge, n_centers
 from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared_sample
@@ -111,6 +112,11 @@ def student_fit(
         n_shared = min(n_shared_columns(targets.n_rows), H)
         has_rows = targets.n_rows >= plan.form.rows_per_shared_weight * n_shared * len(classes)
         if plan.may_share and has_rows and is_crowded(state):
+            n = n_centers(targets.n_rows, plan)
+            if n and targets.labels is not None:
+                centers = plan.form.basis_at(problem, targets.n_rows, n)
+                assert isinstance(centers, KernelBasis)
+                return label_ridge(problem, centers, targets.labels, plan, run)
             used = pool_of(Phi, rows, n_shared)
             columns = some_columns(Phi, scale, basis, used, problem)
             fit = shared_fit(problem, columns, rows, share, plan, run)

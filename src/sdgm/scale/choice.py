@@ -3,25 +3,32 @@
 A teacher fitted to a sample knows less than all rows do, and a model that is faithful to it can be
 too simple. So candidates learn the labels of the sample, simple ones first, and are judged by their
 log loss at rows that no candidate has learned from. The simplest candidate that is about as good as
-the best is chosen; numbers of weights do not count, because all rows determine them later.
+the best is chosen; numbers of weights do not count, because all rows determine them later. The
+scale of a kernel is the smoothest with which a ridge regression on the labels is about as good as
+with the best scale.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sdgm.core.model.kernels import KernelBasis
 from sdgm.core.solvers.precision import FactorizationError
-from sdgm.estimators.choosing import Tried, faithful, judged, summary
+from sdgm.estimators.choosing import FAITHFUL, Tried, faithful, judged, summary
 from sdgm.estimators.fitting import fit_problem
+from sdgm.estimators.kernel_form import MAX_VECTORS, KernelForm
+from sdgm.estimators.label_ridge import labelled, ridge_regression
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
 from sdgm.estimators.problem import Sample
 from sdgm.estimators.run import Run
+from sdgm.estimators.students import SCALES
 from sdgm.estimators.training import Fit
 from sdgm.exceptions import ComponentsReducedWarning, NumericalTroubleWarning
 from sdgm.scale.sampling import Picked
@@ -72,15 +79,22 @@ def chosen_by_labels(
         return least() + may_lose
 
     goes_on, shape = True, (len(picked.s), picked.X.shape[1])
-    for round_ in plan.form.rounds(plan.settings, shape, len(classes), no_scale):
+    find_scale = partial(scale_by_labels, picked, classes, plan)
+    for round_ in plan.form.rounds(plan.settings, shape, len(classes), find_scale):
         before = least()
         goes_on = all(attempt(parameters) for parameters in round_)
         if not goes_on or (tried and before <= enough()):
             break
     if not tried:
         raise failures[0]
-    limit = enough()
-    tried.sort(key=lambda each: each.candidate.divergence > limit)  # simple ones first in each part
+    limit, columns = enough(), plan.form.candidate_basis(picked.X.shape[1])
+
+    def preference(each: Tried) -> tuple[bool, int]:
+        # simple ones come first; vectors of a kernel are few or many, whatever the round
+        size = each.candidate.n_numbers if columns is None else 0
+        return each.candidate.divergence > limit, size
+
+    tried.sort(key=preference)
     best = tried[0]
     if run.verbose:
         print(f"[sdgm] chosen: {summary(best.candidate)}", flush=True)
@@ -108,6 +122,21 @@ def label_fit(picked: Picked, classes: np.ndarray[Any, Any], plan: Plan, run: Ru
         return fit_problem(prepared(picked.X, classes[picked.y], picked.s, plan), plan, run)
 
 
-def no_scale(kernel: str) -> float:
-    """For forms whose columns do not depend on the rows: they have no kernel."""
-    raise ValueError(f"kernel={kernel!r} has a scale, which labels do not choose.")
+def scale_by_labels(
+    picked: Picked, classes: np.ndarray[Any, Any], plan: Plan, kernel: str
+) -> float:
+    """The smoothest scale of a kernel that predicts the labels of rows left out about as well."""
+    settings = {"kernel": kernel, "gamma": "scale", "n_components": 1}
+    problem = prepared(picked.X, classes[picked.y], picked.s, plan.with_settings(settings))
+    rows, share = labelled(problem)
+
+    def basis_with(gamma: Any) -> KernelBasis:
+        form = plan.with_settings({**settings, "gamma": gamma}).form
+        assert isinstance(form, KernelForm)
+        return form.basis_at(problem, len(rows.s), MAX_VECTORS)
+
+    plain = basis_with("scale").gamma
+    gammas = [factor * plain for factor in SCALES]
+    losses = [ridge_regression(rows, basis_with(gamma), share)[1].loss for gamma in gammas]
+    enough = min(losses) + FAITHFUL
+    return next(gamma for gamma, loss in zip(gammas, losses, strict=True) if loss <= enough)

@@ -1,7 +1,7 @@
 """Fits to more rows than a sample holds, or to rows on disk, as an explicit list of stages.
 
-1. A sample selects the structure of the model. Open settings of the original form are chosen by
-   labels of other rows, of the dual form by a teacher of the sample.
+1. A sample selects the structure of the model. Open settings are chosen by labels of other rows; of
+   the dual form with many classes by a teacher of the sample.
 2. Beyond `2 * MIDDLE_ROWS` rows, the fit continues on a second, larger sample, which later supplies
    the curvature for the steps on all rows.
 3. All rows add columns back and determine the weights.
@@ -21,6 +21,7 @@ from sdgm.core.data.rows import RowSource, crew_of
 from sdgm.estimators.choosing import MAX_ROWS as MAX_ROWS
 from sdgm.estimators.choosing import can_be_taught, fit_automatically, targets_for
 from sdgm.estimators.fitting import fit_problem, warn_about
+from sdgm.estimators.forms import MAX_COMPONENTS
 from sdgm.estimators.parameters import check_classes, is_given
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared
@@ -86,9 +87,10 @@ def fit_many_rows(
     if n_inputs == 0:
         raise ValueError("X has 0 feature(s), but a classifier needs at least one.")
     seed = run.seeds(plan.seeds)[0]
-    # learning relevance vectors from labels takes minutes with many classes; from a teacher they
+    # with many classes, learning relevance vectors from labels takes minutes; from a teacher they
     # are few
-    labels_choose = can_be_taught(plan) and plan.form.candidate_basis(n_inputs) is not None
+    is_quick = plan.form.candidate_basis(n_inputs) is not None or len(classes) <= MAX_COMPONENTS
+    labels_choose = can_be_taught(plan) and is_quick
     with in_threads():
         class_rows = rows_by_class(table, len(classes))
         n_rows = sample_rows(len(table), n_inputs, len(classes), plan)
