@@ -15,32 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import split_of
 from benchmarks.records import Cell, Record
 from benchmarks.runner import Benchmark, Plan
 from benchmarks.size import smooth, trees
 from benchmarks.size.page import write
+from benchmarks.size.sets import QUICK, SETS, SPLITS
 from benchmarks.size.small import Family, Small, cross_validated, score, with_shares, within
 from benchmarks.size.students import FORMS, IN_SHORT, TEACHERS, Student, students
-from benchmarks.uci121 import fold_of
 
 BUDGETS = (10, 20, 50, 100, 200, 500, 1000)
-# the least work first. The second are the sets of `uci121` with 100 to 300 training rows, at least
-# one of every class in each of three folds, without those that are development sets by other names
-SETS = {
-    "development": (
-        "iris", "titanic", "thyroid", "wine", "heart", "breast_cancer", "banana", "flare_solar",
-        "wdbc", "ringnorm", "twonorm", "waveform", "german", "image", "digits",
-    ),
-    "uci": (
-        "hepatitis", "planning", "parkinsons", "breast-cancer-wisc-prog",
-        "conn-bench-sonar-mines-rocks", "teaching", "heart-hungarian", "haberman-survival",
-        "vertebral-column-2clases", "seeds", "ionosphere", "vertebral-column-3clases", "heart-va",
-        "glass", "heart-cleveland", "flags", "dermatology", "primary-tumor", "libras",
-    ),
-}  # fmt: skip
-QUICK = {"development": ("iris", "titanic"), "uci": ("teaching",)}
-SPLITS = {"development": split_of, "uci": fold_of}
 # for two classes alone, and its time grows as the cube of the rows: with at most 200
 RVM, FOR_RVM = "RVM (fastrvm)", (
     "titanic", "thyroid", "heart", "breast_cancer", "hepatitis", "planning", "parkinsons",

@@ -14,6 +14,7 @@ from benchmarks.environment import made_by
 from benchmarks.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, panels, save
 from benchmarks.markdown import percent, table
 from benchmarks.records import Record, results, select, values_of
+from benchmarks.size.sets import SETS
 from benchmarks.size.students import IN_SHORT
 
 PARTS = {"development": "development sets", "uci": "small UCI sets"}
@@ -105,6 +106,7 @@ def part(topic: str, records: Sequence[Record], found: Sequence[Record], output:
         front_of_error=front(m.methods, sizes[1], error, "error, %", ".1f"),
         by_set=by_set(m),
         typical=TYPICAL,
+        not_measured=", ".join(d for d in SETS[topic] if d not in m.sets) or "none",
         missing=of_some_sets(records, found),
     )
 

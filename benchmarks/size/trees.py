@@ -25,8 +25,7 @@ STAGES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 65, 95, 140, 200, 330)
 RULES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 SHARPER = (1.0, 20.0)  # inverse temperatures of FIGS
 LIST_RULES = (1, 2, 3, 4, 6, 8, 12, 16)
-# two bins are for what is missing and unknown
-BINS, BAGS = (4, 5, 6, 10, 18, 34), 4
+BINS, BAGS = (3, 4, 6, 10, 18, 34), 4
 
 
 def smoothed(tree: Any, X: Any) -> Any:
@@ -163,8 +162,9 @@ def additive(X: Any, y: Any, seed: int) -> Iterator[Small]:
     for bins in BINS:
         # the bins are there before the first round
         cuts = [len(each[0]) for each in fitted(bins, bags=1, max_rounds=1).bins_]
-        numbers = sum(n + (n + 1) * per_value for n in cuts if n) + C - 1
+        numbers = sum(n + (n + 1) * per_value for n in cuts) + C - 1
         if numbers > LARGEST:
             return
-        yield Small(f"{bins} bins", numbers, sum(n > 0 for n in cuts),
-                    fitted(bins, BAGS).predict_proba)  # fmt: skip
+        if any(cuts):
+            proba = fitted(bins, BAGS).predict_proba
+            yield Small(f"{bins} bins", numbers, len(cuts), proba)
