@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
@@ -51,6 +51,26 @@ def test_rows_to_judge_by_are_not_learned() -> None:
     learned = {row.tobytes() for row in found.learned.X[found.n_rows :]}
     same = [row.tobytes() in learned for row in found.judged.X]
     assert np.mean(same) < 0.6  # two inputs: a few are equal by chance
+
+
+def test_a_teacher_learns_from_repeated_rows_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, size=(200, 2))
+    labels = np.where(rng.uniform(size=200) < 0.1, 1 - codes[:, 0], codes[:, 0])
+    # with at least 20 rows in a leaf; merged there are only eight
+    trees = HistGradientBoostingClassifier(min_samples_leaf=20)
+    with pytest.MonkeyPatch.context() as patch:
+        seen = []
+        fit = HistGradientBoostingClassifier.fit
+
+        def noted(self: Any, rows: Any, *args: Any, **kwargs: Any) -> Any:
+            seen.append(len(rows))
+            return fit(self, rows, *args, **kwargs)
+
+        patch.setattr(HistGradientBoostingClassifier, "fit", noted)
+        model = SDGMClassifier(teacher=trees, random_state=0).fit(codes, labels)
+    assert seen == [160] * 5 + [200]
+    assert (model.predict(codes) == codes[:, 0]).all()
 
 
 def test_a_frozen_teacher_is_taken_as_it_is() -> None:

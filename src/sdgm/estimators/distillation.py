@@ -101,14 +101,15 @@ def targets_of(teacher: Any, problem: Problem) -> Targets:
     assert rows.y.ndim == 1
     # a teacher that is already fitted needs all features
     seen = problem.read if not is_frozen(teacher) else lambda X: X
-    own = replace(rows, X=seen(rows.X))
     n_others = sum(numbers_between(N))
     if is_given(teacher):
-        P, log_loss, proba = taught(teacher, own, problem.classes)
+        given = problem.sample_as_given  # weights need not mean repeated rows to a teacher
+        P, log_loss, proba = taught(teacher, replace(given, X=seen(given.X)), problem.classes)
+        P = problem.merged_means(P)
     else:
         what = f"A teacher of {N} rows that predicts {n_others} others"
         require_memory(prediction_bytes(N, n_others), what, ["fewer rows"])
-        P, log_loss, proba = taught_by_ensemble(own, problem.class_factor)
+        P, log_loss, proba = taught_by_ensemble(replace(rows, X=seen(rows.X)), problem.class_factor)
     read = np.arange(rows.X.shape[1]) if problem.inputs is None else problem.inputs
     X = rows_between(rows.X, problem.X, read, n_others)
     name = type(teacher).__name__ if is_given(teacher) else KernelEnsembleClassifier.__name__

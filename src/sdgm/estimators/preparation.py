@@ -23,7 +23,7 @@ from sdgm.estimators.parameters import (
     is_open,
 )
 from sdgm.estimators.plan import Plan, plan_of
-from sdgm.estimators.problem import LARGEST_INPUT, Problem, Sample
+from sdgm.estimators.problem import LARGEST_INPUT, Given, Problem, Sample, merged_means
 from sdgm.estimators.run import warn_user
 from sdgm.exceptions import ComponentsReducedWarning
 
@@ -76,6 +76,7 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
         )
     else:
         init = checked_responsibilities(plan.init, codes, n_components, used, len(X))
+    given_rows = Given(used, inverse, s) if plan.merges_rows else None
     if plan.merges_rows:
         if not isinstance(init, Start):
             init = merged_means(init, s, inverse)
@@ -103,6 +104,7 @@ def prepared(X: FloatArray, y: np.ndarray[Any, Any], sample_weight: Any, plan: P
         init,
         class_factor,
         plan.inputs,
+        given_rows,
     )
 
 
@@ -199,13 +201,6 @@ def reduced_to_samples(
             ComponentsReducedWarning,
         )
     return np.minimum(n_components, n_samples)
-
-
-def merged_means(values: FloatArray, s: FloatArray, inverse: IntArray) -> FloatArray:
-    """Weighted mean of the values of the rows that were merged into each: (n_merged, K)."""
-    total = np.bincount(inverse, s)
-    means = [np.bincount(inverse, s * column) / total for column in values.T]
-    return np.stack(means, axis=1)
 
 
 def center_and_inverse_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import entr
@@ -47,6 +47,24 @@ class Sample:
         return float(self.s @ entr(self.y).sum(axis=1) / self.s.sum())
 
 
+class Given(NamedTuple):
+    """The rows of weight, before repeated ones were merged.
+
+    Attributes
+    ----------
+    user_row : (n,) array
+        Which of the user's rows each is.
+    row : (n,) array
+        Which row of the fit it went into.
+    s : (n,) array
+        Its weight.
+    """
+
+    user_row: IntArray
+    row: IntArray
+    s: FloatArray
+
+
 @dataclass(frozen=True)
 class Problem:
     """Everything that `learn` needs.
@@ -72,6 +90,8 @@ class Problem:
         Factors by class that are in the weights; None for one.
     inputs : (D,) array or None
         Which of the user's features the columns of ``X`` are; None for all.
+    given : Given or None
+        None if the rows were not the user's.
     """
 
     classes: np.ndarray[Any, Any]
@@ -86,6 +106,7 @@ class Problem:
     init: Start | FloatArray
     class_factor: FloatArray | None = None
     inputs: IntArray | None = None
+    given: Given | None = None
 
     def read(self, X: FloatArray) -> FloatArray:
         """The features that the fit reads, of rows as given: (N, D)."""
@@ -95,6 +116,19 @@ class Problem:
     def sample(self) -> Sample:
         """The rows of the fit, in the user's units."""
         return Sample(self.X_user[self.first_user_row], self.y, self.s)
+
+    @property
+    def sample_as_given(self) -> Sample:
+        """The rows before repeated ones were merged, in the user's units."""
+        if self.given is None:
+            return self.sample
+        return Sample(self.X_user[self.given.user_row], self.y[self.given.row], self.given.s)
+
+    def merged_means(self, values: FloatArray) -> FloatArray:
+        """From values of the rows as given, the weighted mean of each row of the fit: (N, C)."""
+        if self.given is None:
+            return values
+        return merged_means(values, self.given.s, self.given.row)
 
 
 @dataclass(frozen=True)
@@ -114,3 +148,10 @@ class Columns:
     design: Design
     basis: Basis
     points: FloatArray
+
+
+def merged_means(values: FloatArray, s: FloatArray, inverse: IntArray) -> FloatArray:
+    """Weighted mean of the values of the rows that were merged into each: (n_merged, K)."""
+    total = np.bincount(inverse, s)
+    means = [np.bincount(inverse, s * column) / total for column in values.T]
+    return np.stack(means, axis=1)
