@@ -70,7 +70,7 @@ def to_c(
     """A fitted model as a C99 header: constant tables and inline functions, no memory of its own.
 
     The header needs ``math.h`` only and works in C++ as well. Several can be included in one
-    program under different names. With ``name="iris"`` it offers::
+    program under different names. With ``name="iris"`` it offers:
 
         int iris_predict(const double x[IRIS_N_INPUTS]);
         int iris_predict_proba(const double x[IRIS_N_INPUTS], double p[IRIS_N_CLASSES]);
