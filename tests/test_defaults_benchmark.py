@@ -10,7 +10,7 @@ from sklearn.datasets import make_moons
 pytest.importorskip("matplotlib")
 
 from benchmarks import defaults
-from benchmarks.defaults import BANANA, COMPARED, MANY, SEARCH, cells, measure, write
+from benchmarks.defaults import BANANA, COMPARED, GAUSSIANS, SEARCH, cells, measure, write
 from benchmarks.records import append, path_of
 from benchmarks.runner import Plan
 from tests.test_uci121 import RUN
@@ -20,7 +20,7 @@ FIT = {"rows": 400, "inputs": 2, "classes": 2, "log_loss": 0.3, "chosen": {}}
 
 def test_no_name_has_a_comma_so_that_each_can_be_chosen() -> None:
     assert not any("," in cell["data"] + cell["model"] for cell in cells(Plan()))
-    assert {cell["data"] for cell in cells(Plan())} == set(COMPARED) >= {BANANA, MANY}
+    assert {cell["data"] for cell in cells(Plan())} == set(COMPARED) >= {BANANA, *GAUSSIANS}
     assert {cell["data"] for cell in cells(Plan(quick=True))} == {BANANA}
 
 
