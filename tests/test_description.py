@@ -291,3 +291,16 @@ def test_chosen_settings_are_told() -> None:
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(TypeError, match="cannot be described or exported"):
         describe(object())
+
+
+def test_thousands_of_terms_are_counted_unless_all_are_asked_for() -> None:
+    X, y = clusters(2, 2)
+    X = np.concatenate([X, X + 0.01 * np.arange(len(X))[:, None]])
+    y = np.concatenate([y, y])
+    model = KernelSDGMClassifier(1, kernel="rbf", prior="ridge", alpha=1.0).fit(X, y)
+    words = describe(model)
+    n_terms = len(modes_of(words)[0].terms)
+    assert n_terms > 100
+    text, every = words.text(), words.text(most=None)
+    assert text.count(" k(x, ") < 2 * 100 + 3 and f"and {n_terms - 100} more" in text
+    assert every.count(" k(x, ") >= 2 * n_terms and " more" not in every

@@ -14,9 +14,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sdgm import KernelSDGMClassifier
 from sdgm.core.model.kernels import KernelBasis, RBFKernel
 from sdgm.estimators import choosing, label_ridge, shared_columns
-from sdgm.estimators.label_ridge import n_centers, ridge_regression
+from sdgm.estimators.distillation import targets_of
+from sdgm.estimators.label_ridge import labelled, n_centers, ridge_regression
 from sdgm.estimators.plan import plan_of
+from sdgm.estimators.preparation import prepared
 from sdgm.estimators.problem import Sample
+from sdgm.estimators.students import ScaleFinder
 
 X, y = load_wine(return_X_y=True)
 RBF: dict[str, Any] = {"kernel": "rbf", "gamma": 0.03, "n_components": 1, "random_state": 0}
@@ -95,6 +98,22 @@ def test_it_is_ridge_regression_with_the_ridge_that_predicts_best(
     expected = KernelRidge(alpha=0.5, kernel="rbf", gamma=0.1).fit(Z, np.eye(3)[y] - share)
     np.testing.assert_allclose(basis.transform(Z) @ W, expected.predict(Z), atol=1e-6)
     assert calibration.slope > 1.0
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_the_scale_is_the_one_that_predicts_labels_best() -> None:
+    plan = plan_of(KernelSDGMClassifier(random_state=0))
+    problem = prepared(X, y, None, plan)
+    targets = targets_of("auto", problem)
+    scales = ScaleFinder(plan, targets, problem.classes, tolerance=0.01)
+    rows, share = labelled(problem, problem.y)
+    found = scales.for_shared_columns("rbf")
+
+    def loss(gamma: float) -> float:
+        basis = KernelBasis(RBFKernel(gamma), rows.X, np.arange(len(rows.s)), rows.X, gamma)
+        return ridge_regression(rows, basis, share)[1].loss
+
+    assert loss(found) <= min(loss(found / 10.0), loss(found * 10.0))
 
 
 def test_only_many_rows_and_an_rbf_kernel_have_as_many() -> None:

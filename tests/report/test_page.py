@@ -350,3 +350,14 @@ def test_labels_that_the_model_does_not_know_are_named():
 def test_a_page_with_a_policy_has_no_inline_styles():
     for name in environment().list_templates():
         assert not re.search(r"style=", environment().loader.get_source(environment(), name)[0])
+
+
+def test_thousands_of_weights_do_not_make_a_large_page():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] > 0)
+    model = KernelSDGMClassifier(1, kernel="rbf", gamma=5.0, prior="ridge", alpha=1.0).fit(X, y)
+    assert model.n_active_weights_ > 1_000
+    html = report_html(model, X=X, y=y)
+    assert html.count("which <code>sdgm inspect --all</code> lists") == 4
+    squares = re.search(r'<svg[^>]*class="squares.*?</svg>', html, re.DOTALL)
+    assert squares and squares[0].count("M") < 2_500

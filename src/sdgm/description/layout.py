@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import floor, log10
 from typing import Any
@@ -26,6 +26,8 @@ MOST_DECIMALS = 5
 # smaller correlations are left out
 SMALLEST_CORRELATION = 0.005
 INDENT = "    "
+# terms of a mode that are shown where not all are: columns that many classes share are thousands
+MOST_TERMS = 100
 # keeps the words of an item together; `shown` leaves none in a name
 NO_BREAK = "\u00a0"
 
@@ -111,9 +113,16 @@ class Layout:
 
     def terms(self, start: str, mode: ModeDescription) -> list[str]:
         """The terms of a mode with their signs, the constant last."""
+        if self.most is not None and len(mode.terms) > MOST_TERMS:
+            left_out = f"and {len(mode.terms) - MOST_TERMS:,} more"
+            mode = replace(mode, terms=mode.terms[:MOST_TERMS])
+        else:
+            left_out = None
         parts = [self.signed(term, first=i == 0) for i, term in enumerate(mode.all_terms)]
         if not mode.terms:
             return self.wrapped(start + ", ".join(["constant", *parts]), INDENT)
+        if left_out is not None:
+            parts.insert(len(mode.terms), left_out)
         return self.items(start, parts, separator=" ")
 
     def signed(self, term: TermDescription, *, first: bool) -> str:

@@ -13,7 +13,6 @@ ridge, slope and bias.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -68,9 +67,9 @@ def label_ridge(
     plan : Plan
     run : Run
     """
-    begin, m, C, N = perf_counter(), len(basis), len(problem.classes), len(labels)
+    begin, m, C = perf_counter(), len(basis), len(problem.classes)
     require_memory(8.0 * COPIES * m**2, f"A ridge regression on {m} columns", ["fewer rows"])
-    rows, share = labelled(replace(problem, X=problem.X[:N], y=labels, s=problem.s[:N]))
+    rows, share = labelled(problem, labels)
     with one_blas_thread():
         W, calibration = ridge_regression(rows, basis, share)
     W *= calibration.slope
@@ -116,11 +115,12 @@ def label_ridge(
     return Fit(model, training)
 
 
-def labelled(problem: Problem) -> tuple[Sample, FloatArray]:
-    """Standardised rows with labels, which count once on average, and the shares of the classes."""
-    s = problem.s / problem.s.mean()
-    share = np.bincount(problem.y, s, minlength=len(problem.classes)) / s.sum()
-    return Sample(problem.X, problem.y, s), share
+def labelled(problem: Problem, labels: IntArray) -> tuple[Sample, FloatArray]:
+    """The first rows with labels, which count once on average, and the shares of the classes."""
+    N = len(labels)
+    s = problem.s[:N] / problem.s[:N].mean()
+    share = np.bincount(labels, s, minlength=len(problem.classes)) / s.sum()
+    return Sample(problem.X[:N], labels, s), share
 
 
 def ridge_regression(

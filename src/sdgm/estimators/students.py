@@ -30,7 +30,7 @@ from sdgm.core.selection.screening import (
 from sdgm.estimators.budget import within_budget
 from sdgm.estimators.distillation import Targets
 from sdgm.estimators.fitting import fit_columns, fit_problem
-from sdgm.estimators.label_ridge import label_ridge, n_centers
+from sdgm.estimators.label_ridge import label_ridge, labelled, n_centers, ridge_regression
 from sdgm.estimators.parameters import components_per_class
 from sdgm.estimators.plan import Plan
 from sdgm.estimators.preparation import prepared_sample
@@ -222,9 +222,23 @@ class ScaleFinder:
         return found.smoothest(enough)
 
     def for_shared_columns(self, kernel: str) -> float:
-        """The smoothest scale that is nearly the best, for many columns."""
-        found = self._scales(kernel)
-        return found.smoothest(NEARLY_BEST * min(found.losses))
+        """The smoothest scale that is nearly the best, for many columns.
+
+        Where they learn labels, the scale with which a thousand of them predict labels best.
+        """
+        found, targets = self._scales(kernel), self._targets
+        own = self._plan.with_settings({"kernel": kernel, "gamma": "scale"})
+        if targets.labels is None or not n_centers(targets.n_rows, own):
+            return found.smoothest(NEARLY_BEST * min(found.losses))
+        problem = student_problem(own, targets, 1.0, self._classes)
+        rows, share = labelled(problem, targets.labels)
+
+        def loss_with(gamma: float) -> float:
+            basis = own.with_settings({"gamma": gamma}).form.basis_at(problem, targets.n_rows)
+            assert isinstance(basis, KernelBasis)
+            return ridge_regression(rows, basis, share)[1].loss
+
+        return min([factor * found.plain for factor in SCALES], key=loss_with)
 
     def _scales(self, kernel: str) -> Scales:
         if kernel not in self._known:

@@ -101,7 +101,11 @@ def squares(content: Content) -> dict[str, Any]:
     """A square per initial weight, the remaining ones in the colour of their class."""
     description, classifier = content.description, content.classifier
     per_square = max(1, math.ceil(description.n_initial_weights / MAX_SQUARES))
-    n_left = description.n_weights
+    modes = [mode for each in description.classes for mode in each.modes]
+    ends = np.cumsum([len(mode.all_terms) for mode in modes])
+    if description.n_weights > MAX_SQUARES:  # too many for a square each
+        ends = -(-ends // per_square)
+    n_left = int(ends[-1])
     n = max(math.ceil(description.n_initial_weights / per_square), n_left, 1)
     columns = min(COLUMNS, n)
 
@@ -111,9 +115,9 @@ def squares(content: Content) -> dict[str, Any]:
             for i in range(start, stop)
         )
 
-    modes = [mode for each in description.classes for mode in each.modes]
-    ends = np.cumsum([len(mode.terms) + (mode.constant is not None) for mode in modes]).tolist()
-    bands = zip([0, *ends], ends, classifier.component_class_.tolist(), strict=False)
+    bands = zip(
+        [0, *ends.tolist()], ends.tolist(), classifier.component_class_.tolist(), strict=False
+    )
     return {
         "width": columns * STEP,
         "height": math.ceil(n / columns) * STEP,

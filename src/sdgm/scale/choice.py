@@ -128,7 +128,7 @@ def scale_by_labels(
     """The smoothest scale of a kernel that predicts the labels of rows left out about as well."""
     settings = {"kernel": kernel, "gamma": "scale", "n_components": 1}
     problem = prepared(picked.X, classes[picked.y], picked.s, plan.with_settings(settings))
-    rows, share = labelled(problem)
+    rows, share = labelled(problem, problem.y)
 
     def basis_with(gamma: Any) -> KernelBasis:
         form = plan.with_settings({**settings, "gamma": gamma}).form
