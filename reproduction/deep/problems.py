@@ -145,6 +145,9 @@ PROBLEMS = {
         epochs=5,
         train_size=10_000,
         covariance_type="diag",
+        # five epochs, as in `ELBOLoss`; after one epoch the log loss on held-back images is 0.889
+        # in place of 0.877
+        training=(("kl_warmup", 1.0),),
         note="a CNN of six convolutions; diagonal covariances; images are not varied",
     ),
     "cifar10-densenet": cifar_problem("CIFAR-10", "cifar10", paper_network=True),
