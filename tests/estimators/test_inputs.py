@@ -958,20 +958,23 @@ def test_settings_that_meet_numerical_trouble_are_passed_over(
 ) -> None:
     fit = choosing.candidate_fit
 
-    def fails_with_three(plan: Any, *args: Any) -> Any:
-        if plan.settings["n_components"] == 3:
-            raise FactorizationError("made up")
-        return fit(plan, *args)
-
     X, y = two_modes()
     try_all_candidates(monkeypatch)
     expected = SDGMClassifier(random_state=0).fit(X, y)
+    chosen = expected.chosen_["n_components"]
     assert {each.parameters["n_components"] for each in expected.candidates_} == {1, 2, 3}
-    assert expected.chosen_["n_components"] == 2
-    monkeypatch.setattr(choosing, "candidate_fit", fails_with_three)
+    assert chosen in (2, 3)  # which of them is a matter of the processor
+    other = 5 - chosen
+
+    def fails(plan: Any, *args: Any) -> Any:
+        if plan.settings["n_components"] == other:
+            raise FactorizationError("made up")
+        return fit(plan, *args)
+
+    monkeypatch.setattr(choosing, "candidate_fit", fails)
     model = SDGMClassifier(random_state=0).fit(X, y)
     assert (model.predict_proba(X) == expected.predict_proba(X)).all()
-    assert {each.parameters["n_components"] for each in model.candidates_} == {1, 2}
+    assert {each.parameters["n_components"] for each in model.candidates_} == {1, chosen}
 
 
 def test_when_all_settings_meet_numerical_trouble_the_first_is_told(

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sdgm._typing import FloatArray
 from sdgm.ensemble.fitting import Fitted, fit_bytes, fit_ensemble
@@ -30,6 +30,7 @@ from sdgm.scale.sampling import (
 )
 from sdgm.scale.table import LARGE_ROWS, table_of
 from sdgm.scale.threads import in_threads
+from sdgm.scale.validation import validated
 
 REMEDIES = ["fewer rows", "fewer columns"]
 
@@ -104,7 +105,7 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
         self._forget()
         if n_rows(X) > LARGE_ROWS:
             return self._fit_many(X, y, sample_weight)
-        table, labels = validate_data(self, all_in_memory(X), y, dtype=np.float64)
+        table, labels = validated(self, all_in_memory(X), y)
         if isinstance(X, RowReader):
             name_inputs(self, X)
         return self._fit_in_memory(table, labels, sample_weight)
@@ -174,7 +175,7 @@ class KernelEnsembleClassifier(ClassifierMixin, VersionedEstimator):
         proba : array of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, reset=False)
         return self.ensemble_.proba(X)
 
     def predict(self, X: Any) -> Any:

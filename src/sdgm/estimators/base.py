@@ -7,9 +7,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from sdgm._typing import FloatArray
 from sdgm.core.model.fitted_model import FittedModel
@@ -24,6 +22,7 @@ from sdgm.estimators.training import Candidate, Fit, Training
 from sdgm.scale.checkpoint import Checkpoint, fingerprint, kept_checkpoint
 from sdgm.scale.sampling import RowReader, all_in_memory, name_inputs
 from sdgm.scale.table import LARGE_ROWS, table_of
+from sdgm.scale.validation import validated
 
 
 class BaseSDGM(
@@ -124,7 +123,7 @@ class BaseSDGM(
             else:
                 is_read = isinstance(X, RowReader | str | PathLike)
                 every = all_in_memory(X) if is_read else X
-                rows, labels = validate_data(self, every, y, dtype=np.float64)
+                rows, labels = validated(self, every, y)
                 if is_read:
                     name_inputs(self, X)
                 if plan.max_features is not None or previous is not None:

@@ -7,13 +7,14 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from sdgm._typing import FloatArray, IntArray
 from sdgm.core.data.rows import CANONICAL_ROWS
 from sdgm.core.model.fitted_model import FittedModel
 from sdgm.estimators.parameters import Predictive, choice
 from sdgm.scale.sampling import RowReader
+from sdgm.scale.validation import validated
 
 
 def attribute_of(path: str) -> Any:
@@ -137,7 +138,7 @@ class PredictionMixin:
     def _checked(self, X: Any) -> Iterator[FloatArray]:
         """The checked rows; in parts if the table is read in parts."""
         if not isinstance(X, RowReader):
-            yield validate_data(self, X, dtype=np.float64, reset=False)
+            yield validated(self, X, reset=False)
             return
         check_names(self, X)
         for start in range(0, X.shape[0], CANONICAL_ROWS):

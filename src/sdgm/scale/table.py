@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from sdgm._typing import FloatArray
 from sdgm.core.data.blocked_rows import BlockedRows
 from sdgm.estimators.parameters import check_labels, checked_sample_weight, class_factors
 from sdgm.scale.sampling import RowReader, blocked_table, name_inputs, weights_of_labels
 from sdgm.scale.threads import in_threads
+from sdgm.scale.validation import validated
 
 # rows up to which the structure is selected on all rows: twice a sample, which would save less
 LARGE_ROWS = 32_768
@@ -31,7 +32,7 @@ def table_of(
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)} labels.")
     else:
-        X, y = validate_data(estimator, X, y, dtype=np.float64)
+        X, y = validated(estimator, X, y)
     check_labels(y)
     s: FloatArray = np.broadcast_to(np.float64(1.0), len(y))  # takes no memory
     if sample_weight is not None or estimator.class_weight is not None:

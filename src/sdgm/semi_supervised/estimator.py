@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from sdgm._typing import BoolArray, FloatArray, IntArray
 from sdgm.core.inference.initialization import distinct_rows
@@ -48,6 +47,7 @@ from sdgm.estimators.training import Training
 from sdgm.scale.memory import NUMBER, require_memory
 from sdgm.scale.sampling import all_in_memory
 from sdgm.scale.threads import one_blas_thread
+from sdgm.scale.validation import validated
 from sdgm.semi_supervised.graph import MAX_DENSE
 from sdgm.semi_supervised.partly_labelled import (
     UNLABELLED,
@@ -181,7 +181,7 @@ class SemiSupervisedSDGMClassifier(
                 f"max_features={plan.max_features} chooses features by labels of all rows, and "
                 "some are missing; set max_features=None, and leave features out of X instead."
             )
-        X, y = validate_data(self, all_in_memory(X), y, dtype=np.float64)
+        X, y = validated(self, all_in_memory(X), y)
         labelled = has_label(y)
         s = checked_sample_weight(sample_weight, X)
         used = labelled & (s > 0.0)
