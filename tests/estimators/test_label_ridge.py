@@ -118,7 +118,8 @@ def test_the_scale_is_the_one_that_predicts_labels_best() -> None:
 
 def test_only_many_rows_and_an_rbf_kernel_have_as_many() -> None:
     plan = plan_of(KernelSDGMClassifier(**RBF))
-    assert [n_centers(n, plan) for n in (1_000, 3_999, 4_000, 10**6)] == [0, 0, 2_000, 4_000]
+    assert [n_centers((n, 9), plan) for n in (1_000, 3_999, 4_000, 10**6)] == [0, 0, 2_000, 4_000]
+    assert n_centers((10_000, 200), plan) == 0  # weights would be far more than rows
     poly = plan.with_settings({"kernel": "poly"})
     other = replace(plan, form=replace(plan.form, kernel="poly"), settings=poly.settings)
-    assert n_centers(10**6, other) == 0
+    assert n_centers((10**6, 9), other) == 0

@@ -44,12 +44,14 @@ JITTER = 1e-10
 COPIES = 4
 
 
-def n_centers(n_rows: int, plan: Plan) -> int:
-    """How many centres these rows are enough for; zero where fewer columns are better chosen."""
+def n_centers(shape: tuple[int, int], plan: Plan) -> int:
+    """Centres for so many rows and classes; zero where fewer columns are better chosen."""
+    (n_rows, n_classes), form = shape, plan.form
     # other kernels have few explicit features
-    is_rbf = isinstance(plan.form, KernelForm) and plan.form.kernel == KernelName.RBF
+    is_rbf = isinstance(form, KernelForm) and form.kernel == KernelName.RBF
     n = min(n_rows // ROWS_PER_CENTER, MAX_CENTERS)
-    return n if is_rbf and n >= LEAST_CENTERS else 0
+    has_rows = n_rows >= form.rows_per_shared_weight * n * n_classes
+    return n if is_rbf and has_rows and n >= LEAST_CENTERS else 0
 
 
 def label_ridge(

@@ -112,7 +112,7 @@ def student_fit(
         n_shared = min(n_shared_columns(targets.n_rows), H)
         has_rows = targets.n_rows >= plan.form.rows_per_shared_weight * n_shared * len(classes)
         if plan.may_share and has_rows and is_crowded(state):
-            n = n_centers(targets.n_rows, plan)
+            n = n_centers(targets.shape, plan)
             if n and targets.labels is not None:
                 centers = plan.form.basis_at(problem, targets.n_rows, n)
                 assert isinstance(centers, KernelBasis)
@@ -228,7 +228,7 @@ class ScaleFinder:
         """
         found, targets = self._scales(kernel), self._targets
         own = self._plan.with_settings({"kernel": kernel, "gamma": "scale"})
-        if targets.labels is None or not n_centers(targets.n_rows, own):
+        if targets.labels is None or not n_centers(targets.shape, own):
             return found.smoothest(NEARLY_BEST * min(found.losses))
         problem = student_problem(own, targets, 1.0, self._classes)
         rows, share = labelled(problem, targets.labels)
