@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ pytest.importorskip("safetensors")
 
 import polars as pl
 
+from sdgm.tables import TableError, fit_table
 from tests.cli.commands import run, sentence, unboxed
 from tests.cli.conftest import NEW_ROWS
 from tests.tables.ugly import read_table
@@ -80,6 +82,13 @@ def test_files_that_are_no_tables_are_one_sentence(tmp_path: Path) -> None:
     ]:
         output = tmp_path / "m.sdgm"
         assert said in sentence(run("fit", tmp_path / name, "-t", "kind", "-o", output))
+
+
+def test_urls_are_refused() -> None:
+    said = "'https://example.org/t.csv' is a URL; download it and give the name of the file."
+    assert said in sentence(run("fit", "https://example.org/t.csv", "-t", "kind"))
+    with pytest.raises(TableError, match=re.escape(said)):
+        fit_table("https://example.org/t.csv", "kind")
 
 
 def test_read_only_outputs_are_refused_before_any_work(

@@ -107,7 +107,7 @@ def test_files_keep_which_columns_are_dates(model: TableModel, tmp_path: Path) -
     ],
 )
 def test_times_of_a_zone_are_refused_with_what_to_do(model: TableModel, when: Any) -> None:
-    said = "Column 'when' has times with the time zone .*; convert them .* or exclude the column"
+    said = "Column 'when' has times with a time zone, .*; convert them .* or exclude the column"
     with pytest.raises(TableError, match=said):
         fit_table(table(when), "kind")
     with pytest.raises(TableError, match=said):

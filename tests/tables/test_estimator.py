@@ -80,11 +80,11 @@ def test_labels_may_be_handed_over_beside_the_table() -> None:
     assert model.record["held_out"] == named.record["held_out"]
     array = X.select("x", "whole").to_numpy()
     assert fit_table(array, Y, form="primal", components=1).target == "class"
-    with pytest.raises(TableError, match="There are 59 labels for 60 rows"):
+    with pytest.raises(TableError, match="59 labels for 60 rows"):
         fit_table(X, Y[1:])
     with pytest.raises(TableError, match="has a column 'kind' beside the labels of that name"):
         fit_table(FRAME, FRAME["kind"])
-    with pytest.raises(TableError, match="There are 59 labels for 60 rows"):
+    with pytest.raises(TableError, match="59 labels for 60 rows"):
         clone(MODEL).fit(X, Y[1:])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdgm.tables import Category, Number, TableError
+from sdgm.tables.labels import check_named
 from sdgm.tables.matching import encoded, one_hot, typed
 
 AGE, SIZE = Number("age", fill=40.0, indicator=True), Number("size")
@@ -75,10 +77,20 @@ def test_rows_are_counted_from_the_start_of_the_file() -> None:
         typed((SIZE,), pl.DataFrame({"size": ["1", "2", "x"]}), first_row=1000)
 
 
+def test_a_header_that_is_missing_is_pointed_out() -> None:
+    said = "there are '1.5' and 'x'. Does the first line have the names of the columns?"
+    with pytest.raises(TableError, match=re.escape(said)):
+        check_named(["1.5", "x"], "label", "for the target")
+    with pytest.raises(TableError, match=r"there is only '# made by hand'\. Does the first line"):
+        check_named(["# made by hand"], "label", "for the target")
+    with pytest.raises(TableError, match=r"there are 'x1' and 'z'\.$"):
+        check_named(["x1", "z"], "label", "for the target")
+
+
 def test_missing_columns_are_listed_with_a_guess() -> None:
     with pytest.raises(TableError, match=r"has no column 'size': did you mean 'Size '\?"):
         features({"age": [1], "colour": ["red"], "Size ": [1]})
-    with pytest.raises(TableError, match="has no column 'size': there are 'x'"):
+    with pytest.raises(TableError, match="has no column 'size': there is only 'x'"):
         features({"age": [1], "colour": ["red"], "x": [1]})
     with pytest.raises(TableError, match="has no column 'size', which the model needs"):
         features({"age": [1], "colour": ["red"]})

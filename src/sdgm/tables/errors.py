@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -46,10 +47,18 @@ def listed(values: Iterable[object]) -> str:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """A question with the most similar name, or a list of all names."""
+    """A question with the most similar name, or a list of all names.
+
+    Numbers and comments are values of a first line that is no header.
+    """
     folded = {each.strip().casefold(): each for each in reversed(names)}
     close = get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
-    return f"did you mean {quoted(folded[close[0]])}?" if close else f"there are {listed(names)}."
+    if close:
+        return f"did you mean {quoted(folded[close[0]])}?"
+    there = "there is only" if len(names) == 1 else "there are"
+    odd = any(re.match(r"[-+]?[\d.]+$|[#<]", each.strip()) for each in names)
+    hint = " Does the first line have the names of the columns?" if odd else ""
+    return f"{there} {listed(names)}.{hint}"
 
 
 def short_rows_sentence(n: int) -> str:

@@ -93,7 +93,7 @@ def check_no_zone(series: Any) -> None:
     zone = time_zone(series)
     if zone is not None:
         raise TableError(
-            f"Column {quoted(series.name)} has times with the time zone {quoted(zone)}; convert "
+            f"Column {quoted(series.name)} has times with a time zone, {quoted(zone)}; convert "
             "them to times without one, or exclude the column."
         )
 

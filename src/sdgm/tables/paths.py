@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,15 @@ from sdgm.tables.errors import TableError
 
 def check_exists(source: Any) -> None:
     """The system's error for a file to read that is not there; "-" is standard input."""
+    refuse_url(source)
     if source is not None and str(source) != "-":
         os.stat(source)
+
+
+def refuse_url(source: Any) -> None:
+    """Refuse an address, which the system would only call absent."""
+    if re.match(r"[a-z0-9]{2,}:/", str(source)):
+        raise TableError(f"{str(source)!r} is a URL; download it and give the name of the file.")
 
 
 def refuse_existing(output: str | Path) -> None:

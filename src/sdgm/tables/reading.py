@@ -15,6 +15,7 @@ import numpy as np
 from sdgm.tables.delimited import DelimitedText
 from sdgm.tables.errors import TableError, listed, package, polars, quoted, reading_remarks
 from sdgm.tables.files import CHUNK_ROWS, FilePart
+from sdgm.tables.paths import refuse_url
 from sdgm.tables.values import as_numbers
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
@@ -61,6 +62,7 @@ def open_table(source: Any) -> Iterator[Table]:
     elif str(source) == "-":
         yield DelimitedText(sys.stdin.buffer, "standard input")
     else:
+        refuse_url(source)
         path = Path(source)
         suffix = known_suffix(path, SUFFIXES)
         if suffix is None:

@@ -147,7 +147,7 @@ def check_as_many(n_labels: int, n_rows: int) -> None:
     """Refuse labels that are not those of the rows."""
     if n_labels != n_rows:
         raise TableError(
-            f"There are {n_labels:,} labels for {n_rows:,} rows; pass one label per row."
+            f"{counted(n_labels, 'label')} for {counted(n_rows, 'row')}; pass one label per row."
         )
 
 
