@@ -144,7 +144,7 @@ def test_many_rows_need_no_teacher_where_labels_choose(monkeypatch: pytest.Monke
     assert_same(SDGMClassifier(random_state=0).fit(X, y), expected)
     KernelSDGMClassifier(random_state=0).fit(X, y)
     # relevance vectors of labels take long where classes are many
-    monkeypatch.setattr(many_rows, "MAX_COMPONENTS", 1)
+    monkeypatch.setattr(many_rows, "LABELLED_CLASSES", 1)
     with pytest.raises(AssertionError, match="a teacher is asked"):
         KernelSDGMClassifier(random_state=0).fit(X, y)
 

@@ -82,8 +82,8 @@ class KernelSDGMClassifier(BaseSDGM):
         Only with a teacher: the smallest model whose mean divergence from the teacher, in nats, is
         at most this is chosen. None means 0.005, or a twentieth of the teacher's own log loss if
         that is larger. With zero the closest candidate is chosen, which is usually the largest;
-        with ``max_weights``, the closest within the budget. With more than 16,384 rows and up to
-        ten classes labels choose: the smallest candidate whose log loss is at most this above that
+        with ``max_weights``, the closest within the budget. With more than 16,384 rows and two
+        classes labels choose: the smallest candidate whose log loss is at most this above that
         of the best.
     random_state : int, RandomState or None, default=None
         Seed of the initialisation.
@@ -149,7 +149,7 @@ class KernelSDGMClassifier(BaseSDGM):
     candidates_ : list of Candidate
         Models that were tried, the chosen one first, with their settings, numbers of weights and
         divergences from the teacher: points on a curve of size against loss. With more than 16,384
-        rows and up to ten classes the divergence is from labels that none has learned from, which
+        rows and two classes the divergence is from labels that none has learned from, which
         is the log loss.
     fidelity_ : float
         Only with a teacher: mean divergence from the teacher, in nats, at held-out synthetic rows.
