@@ -138,3 +138,11 @@ def test_colours_are_left_out_where_the_user_wants_none(
     assert has_colour(FORCE_COLOR="1")
     assert not has_colour(FORCE_COLOR="1", NO_COLOR="1")
     assert not has_colour()  # not a terminal
+
+
+def test_of_many_classes_the_first_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+    rows = [f"{c + 0.1 * i},{c % 4 - 0.1 * i},class {c:02}" for c in range(14) for i in range(6)]
+    (tmp_path / "many.csv").write_text("\n".join(["a,b,kind", *rows]))
+    arguments = ("--target", "kind", "-o", tmp_path / "many.sdgm", "--test-size", 0)
+    text = words(done("fit", tmp_path / "many.csv", *arguments).output)
+    assert re.search(r"Components .*class 11: \d, 2 more\)", text), text

@@ -282,8 +282,10 @@ def model_lines(model: Any) -> Any:
     record = model.record
     weights, components = record["weights"], record["components"]
     before, after = (sum(components[key]) for key in ("initial", "final"))
-    by_class = list(zip(model.classes_, components["final"], strict=True))[:MAX_CLASSES]
-    per_class = ", ".join(f"{shown(label, 20)}: {n}" for label, n in by_class)
+    by_class = list(zip(model.classes_, components["final"], strict=True))
+    per_class = ", ".join(f"{shown(label, 20)}: {n}" for label, n in by_class[:MAX_CLASSES])
+    if len(by_class) > MAX_CLASSES:
+        per_class += f", {len(by_class) - MAX_CLASSES} more"
     chosen = ", ".join(
         f"{WORDS.get(name, name)} {f'{value:.3g}' if isinstance(value, float) else value}"
         for name, value in record["chosen"].items()
