@@ -29,6 +29,8 @@ PRIMARY, BASELINE = Head.SDGM, Head.SOFTMAX
 EARLIER = "-earlier.csv"
 COUNTS = ("seeds", "epochs", "training images")
 CURVES = "-curves"
+# of the numbers of a curve
+CURVE_ROUNDING = 1e-5
 CURVE_COLORS = {BASELINE: "#555555", PRIMARY: "#C44E52"}
 # columns: the field of a cell, its factor, digits, and whether the standard error is shown
 COLUMNS: dict[str, tuple[str, float, int, bool]] = {
@@ -387,6 +389,7 @@ def paired_curves(rows: Sequence[Row]) -> Iterator[str]:
 
     Nothing if no seed has both.
     """
+    cells = {(each.head, cell["seed"]): cell for each in rows for cell in each.cells}
     by_head = {each.head: {cell["seed"]: cell["nll_curve"] for cell in each.cells} for each in rows}
     ours, others = by_head.get(PRIMARY, {}), by_head.get(BASELINE, {})
     seeds = [seed for seed in ours if len(ours[seed]) == len(others.get(seed, []))]
@@ -408,6 +411,14 @@ def paired_curves(rows: Sequence[Row]) -> Iterator[str]:
         lines.append(["mean difference", *(f"{mean:+.4f} ± {error:.4f}" for mean, error in means)])
     epochs = map(str, range(1, differences.shape[1] + 1))
     yield from markdown_table(["test NLL after epoch", *epochs], lines)
+    # the last of a curve is what stands in the table, unless evaluation has learned to average
+    means = [
+        str(seed)
+        for seed in seeds
+        if abs(cells[PRIMARY, seed]["nll"] - ours[seed][-1]) > CURVE_ROUNDING
+    ]
+    if means:
+        yield f"With the means of SDGM's weights, without averaging: seed {', '.join(means)}.\n"
     later = differences[:, 1:]
     if later.size:
         yield (

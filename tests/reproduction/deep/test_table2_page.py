@@ -110,7 +110,7 @@ def test_log_losses_after_each_epoch_are_compared_seed_by_seed(tmp_path: Path) -
     cells = [
         cell(head="softmax", seed=0, nll_curve=[0.5, 0.4, 0.3]),
         cell(head="softmax", seed=1, nll_curve=[0.5, 0.4, 0.3]),
-        cell(seed=1, nll_curve=[0.6, 0.5, 0.1]),
+        cell(seed=1, nll_curve=[0.6, 0.5, 0.1], nll=0.1),
         cell(seed=0, nll_curve=[0.4, 0.2, 0.2]),
         cell(seed=2, nll_curve=[0.0, 0.0, 0.0]),
     ]
@@ -119,6 +119,7 @@ def test_log_losses_after_each_epoch_are_compared_seed_by_seed(tmp_path: Path) -
     assert "| difference, seed 1 | +0.1000 | +0.1000 | -0.2000 |" in text
     assert "| mean difference | +0.0000 ± 0.1000 | -0.0500 ± 0.1500 | -0.1500 ± 0.0500 |" in text
     assert "after 2 of 2 epochs, and that of single seeds in 3 of 4 pairs" in text
+    assert "With the means of SDGM's weights, without averaging: seed 0.\n" in text
     assert "difference, seed" not in page_of(cells[:1], tmp_path)
 
 
