@@ -412,13 +412,13 @@ def paired_curves(rows: Sequence[Row]) -> Iterator[str]:
     epochs = map(str, range(1, differences.shape[1] + 1))
     yield from markdown_table(["test NLL after epoch", *epochs], lines)
     # the last of a curve is what stands in the table, unless evaluation has learned to average
-    means = [
+    of_means = [
         str(seed)
         for seed in seeds
         if abs(cells[PRIMARY, seed]["nll"] - ours[seed][-1]) > CURVE_ROUNDING
     ]
-    if means:
-        yield f"With the means of SDGM's weights, without averaging: seed {', '.join(means)}.\n"
+    if of_means:
+        yield f"With the means of SDGM's weights, without averaging: seed {', '.join(of_means)}.\n"
     later = differences[:, 1:]
     if later.size:
         yield (
