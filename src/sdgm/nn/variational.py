@@ -60,7 +60,9 @@ def at_least_single(x: Tensor) -> Tensor:
 def without_autocast(compute: Callable[[Tensor], Tensor], x: Tensor, dtype: torch.dtype) -> Tensor:
     """``compute(x)``; where autocast would choose the precision, in this one instead."""
     kind = x.device.type
-    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+    # torch 2.4 cannot trace the first question; what is traced has no device without autocast
+    available = torch.compiler.is_compiling() or torch.amp.is_autocast_available(kind)
+    if available and torch.is_autocast_enabled(kind):
         with torch.autocast(kind, enabled=False):
             return compute(x.to(dtype))
     return compute(x)
