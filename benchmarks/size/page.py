@@ -24,8 +24,8 @@ HEADLINE = "SDGM, default teacher, either form"
 SHORT = HEADLINE + IN_SHORT
 # the budget of the tables by set and by bytes, and those with a target
 TYPICAL = 50
-# sets without which the comparison is shown once more
-FARTHEST = 3
+# of so many sets, one is left out where the comparison is shown once more
+ONE_IN = 5
 FROM, TO = 20, 500
 STYLES = {
     HEADLINE: (VERMILION, 2.6, "o-"),
@@ -243,7 +243,8 @@ def farthest_ahead(m: Means) -> list[str]:
     loss = m.loss[:, :, m.budgets.index(TYPICAL)]
     _, other = best_of_all_and_others(m, loss.mean(axis=1))
     order = np.argsort(loss[m.methods.index(HEADLINE)] - loss[other], kind="stable")
-    return [m.sets[i] for i in order[: min(FARTHEST, len(m.sets) - 1)]]
+    n_left_out = min(max(len(m.sets) // ONE_IN, 1), len(m.sets) - 1)
+    return [m.sets[i] for i in order[:n_left_out]]
 
 
 def sentence(m: Means, where: str) -> str:
