@@ -179,7 +179,7 @@ def test_the_page_says_who_wins(tmp_path: Path) -> None:
         keep("network, 8 bits", data, records_of("network, 8 bits", 0.5 + shift))
     keep(RVM, "heart", records_of(RVM, 0.7))
     page = size.write(tmp_path).read_text()
-    assert "2 development sets" in page and "UCI sets" not in page
+    assert "## 2 development sets" in page and " small UCI sets\n" not in page
     assert "each: iris, heart.\n\nNot measured, or not with every method: titanic, thyroid" in page
     assert (tmp_path / "img" / "size-development.png").stat().st_size > 10_000
     assert "SDGM has a mean error of 6.2% and a log loss of 0.250" in page
@@ -196,7 +196,7 @@ def test_the_page_says_who_wins(tmp_path: Path) -> None:
         keep(method, "seeds", records_of(method, 0.8), "uci")
     page = size.write(tmp_path).read_text()
     assert "SDGM has a mean error of 6.2% and a log loss of 0.250" in page
-    assert "On 1 small UCI sets" in page and "error of 20.0% and a log loss of 0.800" in page
+    assert "## 1 small UCI sets" in page and "error of 20.0% and a log loss of 0.800" in page
 
 
 def test_a_cell_of_inputs_has_every_number_and_all(monkeypatch: pytest.MonkeyPatch) -> None:
