@@ -16,7 +16,7 @@ from sdgm import SDGMClassifier
 def main() -> int:
     """Number of weights; prints every one of them."""
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = SDGMClassifier(n_components=1, covariance_type="tied", random_state=0)
+    model = SDGMClassifier(n_components=1, covariance_type="tied", max_weights=10, random_state=0)
     error = 1 - cross_val_score(model, X, y, cv=5).mean()
     model.fit(X, y)
     print(f"error in five folds {error:.3f}, {model.n_active_weights_} weights")

@@ -19,7 +19,7 @@ NAMES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 CLAIMS: dict[str, Callable[[Any], bool]] = {
     "moons_boundary": lambda result: result[0] >= 0.93 and result[1] == 12,
     "ripley_components": lambda components: components == [2, 2],
-    "wine_read_the_model": lambda n_weights: n_weights < 15,
+    "wine_read_the_model": lambda n_weights: n_weights <= 10,
     "weights_budget": lambda accuracy: accuracy[1] > accuracy[0] - 0.03 > 0.9,
     "forest_to_weights": lambda result: result[1] < result[0] + 0.02 and result[2] <= 12,
     "semi_supervised": lambda accuracy: accuracy[1] > accuracy[0] + 0.05,
