@@ -47,7 +47,7 @@ def describe(model: Any) -> Description:
     >>> words.form, words.n_modes, words.n_weights < words.n_initial_weights
     ('primal', 3, True)
     >>> words.classes[2].modes[0].terms[0].name
-    'petal length (cm)'
+    'petal width (cm)'
     """
     classifier, inputs = classifier_and_inputs(model)
     names = feature_names(inputs)
