@@ -227,7 +227,7 @@ def scatter(ax: Axes, panel: Panel) -> None:
     quiet_frame(ax)
     how = "normalised features" if panel.normalized else "features as they are"
     ax.set_title(
-        f"{HEAD_NAMES[Head(panel.head)]}, {how}\n{100 * panel.error:.2f} % test error", fontsize=11
+        f"{HEAD_NAMES[Head(panel.head)]}, {how}\n{100 * panel.error:.2f}% test error", fontsize=11
     )
 
 
