@@ -44,7 +44,7 @@ def test_both_heads_are_shown_with_and_without_normalisation(panels: list[featur
         "SDGM, normalised features",
     ]
     for ax, panel in zip(figure.axes, panels, strict=True):
-        assert f"{100 * panel.error:.2f} % test error" in ax.get_title()
+        assert f"{100 * panel.error:.2f}% test error" in ax.get_title()
         drawn = np.concatenate([points.get_offsets() for points in ax.collections])
         order = np.lexsort(drawn.T)
         expected = panel.features[np.lexsort(panel.features.T)]
